@@ -1,0 +1,1 @@
+"""Frozen data that every layer shares; no behaviour beyond what the data itself implies."""
