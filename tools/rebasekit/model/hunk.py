@@ -130,6 +130,7 @@ class Series:
     entries: tuple[str, ...] = ()
     deployment: dict[str, object] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    requires_python: str = ""  # range of Python versions that the deployment runs
 
     def hunks(self) -> tuple[Hunk, ...]:
         """All hunks in the order in which they apply."""

@@ -1,0 +1,95 @@
+"""The terminal's table, its summary line, and what it says next."""
+
+from __future__ import annotations
+
+import io
+
+from rebasekit.model.placement import Outcome
+from rebasekit.report import terminal
+from rebasekit.report.report import Report, next_commands, summary
+from rebasekit.report.sides import regions, sides
+from report_verdicts import CONFLICT, FULL, finding, placement, verdict
+from rich.console import Console
+
+
+def printed(made, *, width=200, color=False, verbose=0):
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=width, color_system="standard" if color else None, markup=False, highlight=False
+    )
+    for part in terminal.render(Report.of(made), verbose=verbose):
+        console.print(part)
+    return stream.getvalue()
+
+
+def test_summary_of_a_clean_rebase():
+    hunks = [placement(f"p/{n}") for n in range(9)]
+    hunks += [placement("p/a", Outcome.SHIFTED), placement("p/b", Outcome.SHIFTED), placement("p/c", Outcome.RELOCATED)]
+    assert summary(verdict(*hunks)) == "v0.5.19 → v0.5.20: carried 9, shifted 2, relocated 1 — nothing to decide"
+
+
+def test_summary_of_work():
+    expected = (
+        "v0.5.19 → v0.5.20: carried 1, shifted 1, conflict 1, ambiguous 1, 1 by a remembered resolution"
+        " — 2 hunks to place, 3 findings"
+    )
+    assert summary(FULL) == expected
+    assert summary(verdict()).endswith("no hunks — nothing to decide")
+
+
+def test_next_commands():
+    assert next_commands(verdict(placement("p/one")))[0] == "rebasekit export --tag v0.5.20"
+    assert next_commands(FULL) == (
+        "rebasekit resolve p/three --tag v0.5.20",
+        "rebasekit resolve q/four --tag v0.5.20",
+        "rebasekit show p/one",
+        "rebasekit rebase v0.5.20",
+    )
+
+
+def test_table_and_conflict():
+    text = printed(FULL)
+    assert "\x1b" not in text
+    row = next(line for line in text.splitlines() if line.startswith("p/two"))
+    assert row.split() == ["p/two", "shifted", "(remembered)", "pkg/a.py:12"]
+    for words in ("unbound ×2", "-    a = 1", "+    a = 2", "+    a = 3", "<<<<<<< ours", "candidate: pkg/a.py:9 f"):
+        assert words in text
+    assert "pkg/b.py: unread: cannot parse" in text
+    assert "place 0.12 s" in printed(FULL, verbose=2)
+
+
+def test_colours_only_when_asked():
+    assert "\x1b[32m    +    a = 2" in printed(FULL, color=True)
+
+
+def test_nothing_is_cut_on_a_narrow_terminal():
+    text = printed(verdict(placement("patch-with-a-long-name/hunk-with-a-long-name")), width=60)
+    cells = [line.split(" ")[0] for line in text.splitlines()[2:]]
+    assert "".join(cells).startswith("patch-with-a-long-name/hunk-with-a-long-name")
+    assert "…" not in text
+
+
+def test_escapes_of_others_are_shown_not_obeyed():
+    assert "\\x1b[2J" in printed(verdict(findings=(finding(message="\x1b[2J[red]x"),)))
+    assert "[red]" in printed(verdict(findings=(finding(message="[red]x"),)))
+
+
+def test_long_sides_are_cut_unless_verbose():
+    from dataclasses import replace
+
+    long = replace(CONFLICT, ours="".join(f"line {n}\n" for n in range(100)))
+    stuck = verdict(placement("p/x", Outcome.CONFLICT, conflict=long))
+    assert "more lines with `-v`" in printed(stuck)
+    assert "more lines with `-v`" not in printed(stuck, verbose=1)
+
+
+def test_sides_of_a_scope_that_is_gone():
+    from dataclasses import replace
+
+    titles = [side.title for side in sides(replace(CONFLICT, theirs=None, merged=""), "v1", "v2")]
+    assert titles == ["our change to the scope", "upstream, v1 → v2: the scope is gone"]
+
+
+def test_regions_keep_only_what_meets():
+    lines = ["x"] * 20 + ["<<<<<<<", "a", "=======", "b", ">>>>>>>"] + ["y"] * 20
+    assert regions("\n".join(lines)) == ("x", "x", "x", "<<<<<<<", "a", "=======", "b", ">>>>>>>", "y", "y", "y")

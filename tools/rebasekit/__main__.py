@@ -1,0 +1,7 @@
+"""`python -m rebasekit`."""
+
+import sys
+
+from rebasekit.cli import main
+
+sys.exit(main())

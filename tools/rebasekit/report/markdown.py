@@ -1,0 +1,96 @@
+"""The report as GitHub Markdown. Text of upstream and of patches is data: it cannot mention, link, or break a table."""
+
+from __future__ import annotations
+
+import re
+
+from rebasekit.model.finding import Finding
+from rebasekit.model.placement import Placement
+from rebasekit.report.report import Report, kinds, location, outcome_words, where
+from rebasekit.report.sides import sides
+from rebasekit.visible import visible
+
+_BLANK = "\u200b"  # between the sign and the name, it keeps GitHub from making a mention or a reference
+_ESCAPES = str.maketrans(
+    {mark: f"\\{mark}" for mark in "\\`*_{}[]()~"}
+    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&vert;", "$": "&dollar;", "@": f"@{_BLANK}", "#": f"#{_BLANK}"}
+)
+
+
+def escape(text: str) -> str:
+    """`text` as it is within one line of Markdown: no markup, HTML, mention, reference or link."""
+    flat = _flat(text).translate(_ESCAPES).replace("://", f":{_BLANK}//")
+    return re.sub(r"(?i)\b(gh|www)(?=[-.])", rf"\1{_BLANK}", flat)
+
+
+def code(text: str) -> str:
+    """`text` as a code span."""
+    flat = _flat(text)
+    if not flat:
+        return ""
+    ticks = "`" * (max((len(run) for run in re.findall("`+", flat)), default=0) + 1)
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return f"{ticks}{pad}{flat}{pad}{ticks}"
+
+
+def cell(text: str) -> str:
+    """`text` as a code span in a table; plain when it holds a bar, which would end the cell even inside code."""
+    return escape(text) if "|" in text else code(text)
+
+
+def _flat(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+def block(lines: tuple[str, ...], language: str = "") -> str:
+    """A fenced block whose fence is longer than any run of backticks in it."""
+    text = visible("\n".join(lines))
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def render(report: Report) -> str:
+    """The whole report; the summary first, because a pull request shows only its beginning."""
+    verdict = report.verdict
+    parts = [f"**{escape(report.summary)}**"]
+    if verdict.placements:
+        parts.append(_table(verdict.placements))
+    for placement in report.unplaced:
+        parts += _open(placement, report)
+    if verdict.all_findings:
+        parts.append("#### Findings\n\n" + "\n".join(_finding(finding) for finding in verdict.all_findings))
+    if report.next:
+        parts.append("#### Next\n\n" + block(report.next, "sh"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(placements: tuple[Placement, ...]) -> str:
+    rows = ["| hunk | placement | where | decision | findings |", "| --- | --- | --- | --- | --- |"]
+    for p in placements:
+        word = escape(outcome_words(p))
+        cells = (cell(p.name), f"**{word}**" if p.outcome.open else word, cell(where(p)), escape(p.decision))
+        rows.append(f"| {' | '.join((*cells, escape(kinds(p.findings))))} |")
+    return "\n".join(rows)
+
+
+def _open(placement: Placement, report: Report) -> list[str]:
+    scope = f" in {code(placement.scope)}" if placement.scope else ""
+    reason = placement.reason or (placement.conflict.reason if placement.conflict else "")
+    parts = [f"#### {code(placement.name)}: {placement.outcome.value}"]
+    parts.append(f"{code(placement.file)}{scope}{': ' if reason else ''}{escape(reason)}")
+    if placement.candidates:
+        spots = (f"- {code(f'{spot.file}:{spot.line}')} {code(spot.scope)}".rstrip() for spot in placement.candidates)
+        parts.append("Candidates:\n\n" + "\n".join(spots))
+    if placement.conflict is not None:
+        for side in sides(placement.conflict, report.verdict.base.name, report.verdict.tag.name):
+            parts.append(escape(side.title))
+            if side.lines:
+                parts.append(block(side.lines, "diff" if side.title != "where both meet" else ""))
+    return parts
+
+
+def _finding(finding: Finding) -> str:
+    owner = f" ({code('/'.join(part for part in (finding.patch, finding.hunk) if part))})" if finding.patch else ""
+    step = f" Next: {code(finding.next)}" if finding.next else ""
+    place = f"{code(location(finding))}: " if finding.file else ""
+    return f"- {place}**{escape(finding.kind)}**: {escape(finding.message)}{owner}{step}"
