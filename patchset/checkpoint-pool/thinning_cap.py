@@ -1,0 +1,2 @@
+if self.checkpoint_thinning is not None:
+    holders = self.checkpoint_thinning.eviction_order(holders, excess)

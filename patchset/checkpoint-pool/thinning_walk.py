@@ -1,0 +1,2 @@
+if self.checkpoint_thinning is not None:
+    self._evict_device_cursor = self.checkpoint_thinning.next_victim(self._evict_device_cursor)
