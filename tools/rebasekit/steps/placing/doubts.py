@@ -1,0 +1,35 @@
+"""What a person should look at although the hunk found its place."""
+
+from __future__ import annotations
+
+from rebasekit.edit.presence import Presence
+from rebasekit.model.finding import Finding
+from rebasekit.steps.landing import Landing
+from rebasekit.steps.placing.question import Question
+from rebasekit.steps.trial import Trial
+
+
+def doubts(
+    question: Question, new: Landing, trial: Trial, trial_old: Trial | None, seen: Presence | None
+) -> tuple[Finding, ...]:
+    """What a person should look at although the hunk found its place."""
+    hunk, found = question.hunk, []
+    show = f"rebasekit show {hunk.name}"
+    record = question.form.pin.depth if question.form.pin else None
+    if record is None and trial_old is not None:
+        record = trial_old.depth
+    if trial.depth is not None and record is not None and trial.depth != record:
+        line = trial.matches[0].node.lineno
+        message = f"the anchor stands {trial.depth} blocks deep in its scope, at the pin it stood {record} deep"
+        found.append(
+            Finding("misplaced", new.file, line, message, f"rebasekit resolve {hunk.name}", hunk.patch, hunk.id)
+        )
+    if seen is not None:
+        for whole in seen.whole:
+            where = " under " + ", ".join(f"`{g}`" for g in whole.guards) if whole.guards else ""
+            message = f"upstream has the same lines{where}, so they would run twice"
+            found.append(Finding("upstreamed", new.file, whole.line, message, show, hunk.patch, hunk.id))
+        for line in seen.parts:
+            message = "upstream has one of the hunk's statements"
+            found.append(Finding("partly-upstreamed", new.file, line, message, show, hunk.patch, hunk.id))
+    return tuple(found)

@@ -1,0 +1,118 @@
+"""Where a step works: the project's folder, its series, and the store in the cache."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from rebasekit.edit.patterns import PatternError, parse_pattern
+from rebasekit.edit.script import ScriptError, parse
+from rebasekit.errors import UsageError
+from rebasekit.model.hunk import Form, Hunk, Patch, Series
+from rebasekit.model.progress import SILENT, Progress
+from rebasekit.model.tag import Tag, parse_range
+from rebasekit.patches.load import load
+from rebasekit.upstream.store import Store
+
+
+def check_pattern(text: str) -> None:
+    """What a patchset's `at` must satisfy: raise ValueError with the reason."""
+    parse_pattern(text)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """`root` holds `patchset/` and `upstream-map/`; everything else that is written lies below `cache`."""
+
+    root: Path
+    cache: Path
+
+    @property
+    def patchset(self) -> Path:
+        return self.root / "patchset"
+
+    @cached_property
+    def series(self) -> Series:
+        """The series as it is on disk; raise PatchsetError with everything that is wrong with it."""
+        return load(self.patchset, check=check_pattern).series
+
+    @cached_property
+    def store(self) -> Store:
+        return Store.open(self.cache, self.series.source)
+
+    def ensure(self, tags: set[Tag], progress: Progress = SILENT) -> None:
+        """Fetch and store releases, oldest first; raise UpstreamError."""
+        for tag in sorted(tags):
+            self.store.ensure(tag, progress)
+
+    def hunk(self, name: str) -> Hunk:
+        """A hunk by `patch/id` or by an id that only one patch has; raise UsageError with the closest names."""
+        from difflib import get_close_matches
+
+        hunks = self.series.hunks()
+        found = [h for h in hunks if h.name == name] or [h for h in hunks if h.id == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(f"`{name}` is in {len(found)} patches", hint=f"name one: `{found[0].name}`")
+        close = get_close_matches(name, [h.name for h in hunks] + [h.id for h in hunks], n=1, cutoff=0.4)
+        raise UsageError(
+            f"there is no hunk `{name}`", hint=f"`rebasekit show {close[0]}`" if close else "rebasekit list"
+        )
+
+    def patch(self, name: str) -> Patch:
+        for patch in self.series.patches:
+            if patch.name == name:
+                return patch
+        raise UsageError(f"there is no patch `{name}`", hint="rebasekit list")
+
+    def only(self, names: list[str] | None) -> Series:
+        """The series, or some of its patches with what they depend on."""
+        if not names:
+            return self.series
+        wanted: set[str] = set()
+        todo = [self.patch(name).name for name in names]
+        while todo:
+            name = todo.pop()
+            if name not in wanted:
+                wanted.add(name)
+                todo += self.patch(name).depends
+        from dataclasses import replace
+
+        return replace(self.series, patches=tuple(p for p in self.series.patches if p.name in wanted))
+
+
+def pin_tag(form: Form, base: Tag) -> Tag:
+    """The tag that a form was last reviewed on: its pin's, else the first of its range, else the series' base."""
+    if form.pin is not None:
+        return Tag.parse(form.pin.tag)
+    first = first_of(form.tags) if form.tags else None
+    return first if first is not None and not _holds(form.tags, base) else base
+
+
+def _holds(tags: str | None, tag: Tag) -> bool:
+    from rebasekit.model.tag import in_range
+
+    return in_range(tag, tags)
+
+
+def first_of(tags: str) -> Tag | None:
+    """The tag at which a range begins; None for one that is open below."""
+    starts = [s.version for s in parse_range(tags) if s.operator in (">=", "==", "~=", "===")]
+    return max((Tag.parse(re.sub(r"\.\*$", "", s)) for s in starts), default=None)
+
+
+@contextlib.contextmanager
+def script_errors(hunk: Hunk) -> Iterator[None]:
+    """Turn errors of an edit script into the reader's words."""
+    try:
+        yield
+    except (ScriptError, PatternError) as error:
+        raise UsageError(f"`{hunk.name}`: {error}", hint=f"rebasekit show {hunk.name}") from None
+
+
+__all__ = ["Workspace", "check_pattern", "first_of", "parse", "pin_tag"]
