@@ -44,4 +44,6 @@ def run(args: Namespace, console: Console) -> int:
     )
     for path in changed:
         console.line(str(path))
+    if not changed:
+        console.note("the series changes no file")
     return 0

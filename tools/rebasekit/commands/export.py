@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 HELP = "write the series as format-patch files, or as one diff"
 DESCRIPTION = """\
-Place the series on the release and write one format-patch file per patch (for `git am`, with a quilt
-`series` file), or with --diff everything as one diff. Refuses when a hunk has no place."""
+Place the series on the release and write one format-patch file per patch (for `git am --keep-cr`, with a quilt
+`series` file), or with --diff everything as one diff. What an earlier export left in DIR is replaced. Refuses
+when a hunk has no place. In upstream's own repository, whose package lies deeper: `git am --directory=python`."""
 EXAMPLE = "rebasekit export --tag v0.5.20 --to patches/\n  rebasekit export --tag v0.5.20 --diff > series.diff"
 
 

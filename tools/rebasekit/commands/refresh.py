@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 HELP = "turn what you changed in an edit worktree back into hunks"
 DESCRIPTION = """\
 Compare the worktree that `rebasekit edit PATCH` opened with the series, and write the difference to the
-patch: changed hunks keep their id, why and decision, new ones get an id that you can change."""
+patch: changed hunks keep their id, why and decision, new ones get an id that you can change. Exits 3, and says
+which, when hunks of later patches lost their place by it."""
 EXAMPLE = "rebasekit refresh int2-pool\n  rebasekit refresh --dry-run"
 
 
@@ -25,9 +26,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Console) -> int:
     from rebasekit.steps.refresh import refresh
 
-    changes = refresh(_where.workspace(args), args.patch, dry_run=args.dry_run, progress=console)
-    for change in changes:
+    done = refresh(_where.workspace(args), args.patch, dry_run=args.dry_run, progress=console)
+    for change in done.changes:
         console.line(str(change))
-    if not changes:
+    if not done.changes:
         console.note("nothing has changed")
-    return 0
+    for placement in done.lost:
+        console.line(f"lost {placement.name} ({placement.file}): {placement.reason or placement.outcome.value}")
+    if done.lost:
+        console.note(f"give it a place: `rebasekit resolve {done.lost[0].name} --tag {done.tag}`")
+    return 3 if done.lost else 0

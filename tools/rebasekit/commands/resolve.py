@@ -13,30 +13,40 @@ if TYPE_CHECKING:
 HELP = "open a hunk that has no place in a worktree, and keep what you make of it"
 DESCRIPTION = """\
 Open a worktree of the release where the file holds both sides (conflict markers in diff3 style). Edit it until
-it is right, then run the command again with --continue: the result becomes the hunk's form for that release,
-and the same conflict met again is resolved the same way, and shown as remembered."""
+it is right, then run the command again with --continue (in the worktree HUNK may be left out): the result becomes
+the hunk's form for that release and later, and the same conflict met again is resolved the same way, and shown as
+remembered. With --drop the hunk is not meant for that release and later any more."""
 EXAMPLE = "rebasekit resolve int2-pool/dtype-name --tag v0.5.20\n  rebasekit resolve int2-pool/dtype-name --continue"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("hunk", metavar="HUNK", help="`patch/id`, or an id that only one patch has")
+    parser.add_argument("hunk", metavar="HUNK", nargs="?", help="`patch/id`, or an id that only one patch has")
     parser.add_argument("--tag", metavar="TAG", help="the release (default: the newest one in upstream-map/)")
     parser.add_argument("--why", help="the reason, stored as the hunk's decision")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--continue", dest="finish", action="store_true", help="take the edited worktree as the answer")
+    group.add_argument("--drop", action="store_true", help="the hunk is not needed from the release on; needs --why")
     group.add_argument("--abort", action="store_true", help="throw the worktree away")
 
 
 def run(args: Namespace, console: Console) -> int:
+    from rebasekit.errors import UsageError
     from rebasekit.model.tag import Tag
-    from rebasekit.steps.resolve import abort, finish, start
+    from rebasekit.steps.resolve import abort, drop, finish, start
 
     space, tag = _where.workspace(args), Tag.parse(args.tag) if args.tag else None
     if args.abort:
-        abort(space, args.hunk, tag=tag)
+        console.note(abort(space, args.hunk, tag=tag))
+    elif args.drop:
+        console.line(drop(space, args.hunk, why=args.why, tag=tag))
     elif args.finish:
-        console.line(str(finish(space, args.hunk, tag=tag, why=args.why, progress=console)))
+        console.line(finish(space, args.hunk, tag=tag, why=args.why, progress=console))
+    elif args.hunk is None:
+        raise UsageError("name the hunk to resolve", hint="rebasekit list")
     else:
-        console.line(str(start(space, args.hunk, tag=tag, progress=console)))
-        console.note(f"edit the file, then run `rebasekit resolve {args.hunk} --continue`")
+        opened = start(space, args.hunk, tag=tag, progress=console)
+        console.line(str(opened.file))
+        if not opened.marked and opened.sides:
+            console.note(f"it has no conflict markers: both sides lie in `{opened.sides}`")
+        console.note(f"make it right, then run `{opened.task.again('--continue')}`")
     return 0

@@ -13,7 +13,7 @@ Values = Mapping[str, object]
 
 HEADER = ("title", "why", "origin", "forwarded", "removal", "depends")
 HUNK: tuple[str, ...] = ("id", "file", "scope", "place", "at", "count", "to", "body", "lines", "newlines", "mode")
-HUNK += ("uses", "needs", "relies", "tags", "why", "decision", "pin")
+HUNK += ("uses", "needs", "relies", "tags", "why", "decision", "idle", "pin")
 VARIANT = ("tags", *(key for key in HUNK if key != "tags"))
 
 
@@ -72,12 +72,13 @@ def sync(document: Document, section: int, values: Values, own: Values, data: Va
 
 
 def hunk_values(hunk: Hunk) -> dict[str, object]:
-    return {"id": hunk.id, **form_values(hunk.forms[0]), "why": hunk.why, "decision": hunk.decision}
+    return {"id": hunk.id, **form_values(hunk.forms[0]), "why": hunk.why, "decision": hunk.decision, "idle": hunk.idle}
 
 
 def own_hunk_values(hunk: Hunk) -> dict[str, object]:
     own = {"id": hunk.id, **own_values(hunk.forms[0], None)}
-    return own | {key: text for key, text in (("why", hunk.why), ("decision", hunk.decision)) if text}
+    prose = (("why", hunk.why), ("decision", hunk.decision), ("idle", hunk.idle))
+    return own | {key: text for key, text in prose if text}
 
 
 def header_values(patch: Patch) -> dict[str, object]:

@@ -39,7 +39,7 @@ def _id(data: dict[str, Any], number: int, shown: str, problems: Problems) -> st
 def _read_hunk(patch: str, ident: str, table: Table, folder: Folder, check: PatternCheck) -> Hunk | None:
     table.has("id")
     base = read_form(table, folder, None, check)
-    decision, why = table.prose("decision"), table.prose("why")
+    decision, why, idle = (table.prose(key) for key in ("decision", "why", "idle"))
     variants = table.tables("variant")
     table.close()
     if base is None:
@@ -59,4 +59,4 @@ def _read_hunk(patch: str, ident: str, table: Table, folder: Folder, check: Patt
                 if mine.overlaps(theirs):
                     variant.problem("tags", f"{short(form.tags)} overlaps with variant {other}")
             seen.append((number, mine))
-    return Hunk(patch=patch, id=ident, forms=tuple(forms), decision=decision, why=why)
+    return Hunk(patch=patch, id=ident, forms=tuple(forms), decision=decision, why=why, idle=idle)

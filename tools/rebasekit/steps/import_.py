@@ -1,0 +1,109 @@
+"""A diff or a branch becomes a patch whose hunks give the same tree, byte for byte."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rebasekit.errors import StateError, UsageError
+from rebasekit.model.hunk import Hunk, Patch
+from rebasekit.model.progress import SILENT, Progress
+from rebasekit.model.tag import Tag
+from rebasekit.patches.editor import Editor
+from rebasekit.steps.bench import Bench
+from rebasekit.steps.edit import check_new_name
+from rebasekit.steps.fileforms import attempts, name_of, with_body
+from rebasekit.steps.headers import described
+from rebasekit.steps.rebase import carry
+from rebasekit.steps.workspace import Workspace, check_pattern
+from rebasekit.upstream.diffpaths import sections, strip_of
+from rebasekit.upstream.patchfile import FileChange, branch_diff
+
+WHY = "Say why: what the patch is for, and what happens without it."
+REMOVAL = "Say when: what upstream has to do for this patch to go."
+
+
+def import_patch(
+    space: Workspace,
+    source: str,
+    *,
+    onto: Tag,
+    name: str,
+    header: Mapping[str, str],
+    strip: int | None = None,
+    exclude: Sequence[str] = (),
+    progress: Progress = SILENT,
+) -> Patch:
+    """Write patch `name` from a diff file, `-` or `REPOSITORY#BRANCH`, made on `onto`; return it.
+
+    `strip` is how many leading parts of the diff's paths go (found out when None); `exclude` are globs of paths in
+    the diff to leave out. Raises UsageError when the diff does not fit the release exactly, StateError when it does
+    but the series changes the same text. The patch goes to the end of the series.
+    """
+    check_new_name(space, name)
+    space.ensure({onto}, progress)
+    diff = read_diff(source, onto, space.series.source.prefix)
+    told = described(diff)
+    wanted = sections(diff, exclude)
+    strip = strip_of(wanted, space.store.files(onto)) if strip is None else strip
+    changes = space.store.apply_diff(onto, wanted, strip=strip)
+    if not changes:
+        raise UsageError("the diff changes nothing")
+    told = {"title": name, "why": WHY, "removal": REMOVAL, **told, **{k: v for k, v in header.items() if v}}
+    patch = Patch(name=name, hunks=derived(space, onto, name, changes, progress), **told)  # type: ignore[arg-type]
+    _check_series(space, onto, patch)
+    with Editor(space.root, check=check_pattern) as editor:
+        editor.add_patch(patch)
+        editor.commit()
+    return patch
+
+
+def read_diff(source: str, onto: Tag, prefix: str) -> bytes:
+    """The diff that `SOURCE` names; raise UsageError."""
+    if source == "-":
+        return sys.stdin.buffer.read()
+    path = Path(source)
+    if path.is_file():
+        return path.read_bytes()
+    repository, sign, branch = source.rpartition("#")
+    if sign and repository and branch:
+        return branch_diff(repository, branch, onto.name, prefix)
+    raise UsageError(f"there is no file `{source}`", hint="rebasekit import --help")
+
+
+def derived(
+    space: Workspace, onto: Tag, name: str, changes: list[FileChange], progress: Progress = SILENT
+) -> tuple[Hunk, ...]:
+    """Hunks that make the changes, pinned to `onto`; proved by placing them."""
+    bench, hunks, used = Bench(space, onto, name), list[Hunk](), set[str]()
+    with progress.task("reading the diff", len(changes), "files") as task:
+        for change in changes:
+            hunks += _said(bench, change, used)
+            task.advance()
+    return tuple(hunks)
+
+
+def _said(bench: Bench, change: FileChange, used: set[str]) -> list[Hunk]:
+    """Hunks for one file: by structure, or as edits of the file when structure does not give its bytes."""
+    for forms in attempts(change.path, change.old, change.new, executable=change.executable):
+        names = set(used)
+        hunks = [with_body(Hunk(bench.patch, name_of(form, names), (bench.fresh(form),))) for form in forms]
+        trial = bench.try_file(change.path, hunks)
+        if trial is not None and trial.data == change.new and len(trial.placements) == len(hunks):
+            used |= names
+            pins = {placement.hunk: placement.pin for placement in trial.placements}
+            return [h.with_form(0, replace(h.forms[0], pin=pins[h.id])) for h in hunks]
+    raise StateError(f"the change of `{change.path}` cannot be said as hunks")
+
+
+def _check_series(space: Workspace, onto: Tag, patch: Patch) -> None:
+    """Whether the patch has its place on top of the series too; raise StateError with what is in its way."""
+    series = replace(space.series, patches=(*space.series.patches, patch))
+    for placement in carry(space, onto, series=series).verdict.placements:
+        if placement.patch == patch.name and not placement.outcome.applied:
+            raise StateError(
+                f"the diff does not fit on top of the series: `{placement.file}`: {placement.reason}",
+                hint=f"rebasekit edit {patch.name} --new --tag {onto}",
+            )
