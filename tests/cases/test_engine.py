@@ -31,7 +31,9 @@ def tree(case: Case, tag: str = "v1.1.0") -> dict[str, str]:
     case.git("worktree", "add", "--force", "--detach", str(out), tag)
     import subprocess
 
-    subprocess.run(["git", "apply", "--allow-empty", "-"], cwd=out, input=done.stdout.encode(), env=case.env, check=True)
+    subprocess.run(
+        ["git", "apply", "--allow-empty", "-"], cwd=out, input=done.stdout.encode(), env=case.env, check=True
+    )
     return {p.relative_to(out).as_posix(): p.read_text() for p in sorted(out.rglob("*.py"))}
 
 
@@ -177,7 +179,9 @@ def test_applied_means_changed(tmp_path: Path) -> None:
 
 def test_dependent_goes_dead(tmp_path: Path) -> None:
     a = patch_toml(
-        hunk(id="limit", file="m.py", scope="run", place="after", at="prepare(self)", lines="limit = bound(self.free, 8)"),
+        hunk(
+            id="limit", file="m.py", scope="run", place="after", at="prepare(self)", lines="limit = bound(self.free, 8)"
+        ),
         title="a",
     )
     b = patch_toml(
@@ -185,7 +189,9 @@ def test_dependent_goes_dead(tmp_path: Path) -> None:
         title="b",
         depends="",
     ).replace('depends = ""', 'depends = ["a"]')
-    new = RUN.replace("prepare(self)\n", "prepare(self)\n        limit: int = bound(\n            self.free, 8\n        )\n")
+    new = RUN.replace(
+        "prepare(self)\n", "prepare(self)\n        limit: int = bound(\n            self.free, 8\n        )\n"
+    )
     case = build(tmp_path, {"m.py": RUN}, {"m.py": new}, a=a, b=b)
     assert rebase(case, "v1.0.0").placements == {"a/limit": "carried", "b/use": "carried"}
     result = rebase(case)
@@ -238,7 +244,9 @@ def test_crlf_upstream_keeps_its_line_ends(tmp_path: Path) -> None:
     (target / "m.py").write_bytes(case.pristine("v1.1.0")["m.py"])
     assert case.run("apply", "--tag", "v1.1.0", "--to", str(target), json=False).exit == 0
     data = (target / "m.py").read_bytes()
-    assert data == b"x = 1\r\n" + crlf.replace("work(self)\r\n", "work(self)\r\n    log(self)\r\n    log(2)\r\n").encode()
+    assert (
+        data == b"x = 1\r\n" + crlf.replace("work(self)\r\n", "work(self)\r\n    log(self)\r\n    log(2)\r\n").encode()
+    )
 
 
 def test_second_apply(tmp_path: Path) -> None:

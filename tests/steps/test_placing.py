@@ -150,13 +150,23 @@ def test_missing_names_where_the_anchor_fits_now(tmp_path: Path) -> None:
         ("argument", "value = parse(...)", "strict=True", BASE.replace("parse(data)", "parse(x=1)"), "conflict"),
         ("argument", "value = parse(...)", "extra", BASE.replace("parse(data)", "parse(data, more)"), "conflict"),
         ("parameter", "", "strict", BASE.replace("def load(path)", "def load(path, mode)"), "conflict"),
-        ("argument", "value = parse(...)", "strict=True", BASE.replace("parse(data)", "parse(data, strict=True)"), "upstreamed"),
-        ("argument", "value = parse(...)", "strict=True", BASE.replace("parse(data)", "parse(data, strict=0)"), "conflict"),
+        (
+            "argument",
+            "value = parse(...)",
+            "strict=True",
+            BASE.replace("parse(data)", "parse(data, strict=True)"),
+            "upstreamed",
+        ),
+        (
+            "argument",
+            "value = parse(...)",
+            "strict=True",
+            BASE.replace("parse(data)", "parse(data, strict=0)"),
+            "conflict",
+        ),
     ],
 )
-def test_places_inside_a_statement(
-    tmp_path: Path, place: str, at: str, lines: str, new: str, expected: str
-) -> None:
+def test_places_inside_a_statement(tmp_path: Path, place: str, at: str, lines: str, new: str, expected: str) -> None:
     keys = {"id": "h", "file": "m.py", "scope": "load", "place": place, "lines": lines} | ({"at": at} if at else {})
     result = carry(tmp_path, {"m.py": BASE}, {"m.py": new}, hunk(**keys))
     # where both sides added something at one spot, names have no order and positions have
@@ -165,9 +175,19 @@ def test_places_inside_a_statement(
 
 def test_import_that_upstream_has_and_import_that_clashes(tmp_path: Path) -> None:
     ours = hunk(id="h", file="m.py", place="import", lines="from tools import check")
-    same = carry(tmp_path / "a", {"m.py": BASE}, {"m.py": BASE.replace("import os", "import os\n    from tools import check")}, ours)
+    same = carry(
+        tmp_path / "a",
+        {"m.py": BASE},
+        {"m.py": BASE.replace("import os", "import os\n    from tools import check")},
+        ours,
+    )
     assert outcome(same) == ("upstreamed", 1)
-    other = carry(tmp_path / "b", {"m.py": BASE}, {"m.py": BASE.replace("import os", "import os\n    from checks import check")}, ours)
+    other = carry(
+        tmp_path / "b",
+        {"m.py": BASE},
+        {"m.py": BASE.replace("import os", "import os\n    from checks import check")},
+        ours,
+    )
     assert outcome(other) == ("conflict", 3)
 
 
@@ -190,5 +210,7 @@ def test_twins_told_apart_by_their_guard(tmp_path: Path) -> None:
     result = carry(tmp_path, {"m.py": twins}, {"m.py": swapped}, ours)
     assert outcome(result) == ("carried", 0)
     plain = hunk(id="h", file="m.py", scope="run", place="first", lines="check(x)")
-    case = Case(tmp_path / "b", upstream={"v1.0.0": {"m.py": text(twins)}}, patchset={"fix/patch.toml": patch_toml(plain)})
+    case = Case(
+        tmp_path / "b", upstream={"v1.0.0": {"m.py": text(twins)}}, patchset={"fix/patch.toml": patch_toml(plain)}
+    )
     assert case.run("rebase", "v1.0.0").placements == {"fix/h": "ambiguous"}

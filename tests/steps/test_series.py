@@ -26,8 +26,15 @@ def patched(case: Case, tag: str) -> str:
 
 def test_variant_serves_its_range_of_tags(tmp_path: Path) -> None:
     new = RUN.replace("work(self)", "labour(self)")
-    body = after("h", "work(self)", "log('work')") + "\n\n[[hunk.variant]]\ntags = '>=v1.1.0'\nat = 'labour(self)'\nlines = \"log('labour')\""
-    case = case_of(tmp_path, {"v1.0.0": {"m.py": RUN}, "v1.1.0": {"m.py": new}, "v1.2.0": {"m.py": "X = 1\n" + new}}, fix=patch_toml(body))
+    body = (
+        after("h", "work(self)", "log('work')")
+        + "\n\n[[hunk.variant]]\ntags = '>=v1.1.0'\nat = 'labour(self)'\nlines = \"log('labour')\""
+    )
+    case = case_of(
+        tmp_path,
+        {"v1.0.0": {"m.py": RUN}, "v1.1.0": {"m.py": new}, "v1.2.0": {"m.py": "X = 1\n" + new}},
+        fix=patch_toml(body),
+    )
     assert [case.run("rebase", f"v1.{n}.0").exit for n in range(3)] == [0, 0, 0]
     assert "work" in patched(case, "v1.0.0")
     assert "labour" in patched(case, "v1.2.0")
@@ -73,7 +80,11 @@ def test_two_hunks_that_change_the_same_text(tmp_path: Path) -> None:
 
 def test_pin_that_says_another_text(tmp_path: Path) -> None:
     pin = "\npin = { tag = 'v1.0.0', scope = '0123456789abcdef' }"
-    case = case_of(tmp_path, {"v1.0.0": {"m.py": RUN}, "v1.1.0": {"m.py": RUN}}, fix=patch_toml(after("h", "work(self)", "log(self)") + pin))
+    case = case_of(
+        tmp_path,
+        {"v1.0.0": {"m.py": RUN}, "v1.1.0": {"m.py": RUN}},
+        fix=patch_toml(after("h", "work(self)", "log(self)") + pin),
+    )
     result = case.run("rebase", "v1.1.0")
     assert (result.exit, result.placements) == (3, {"fix/h": "conflict"})
     assert "pin" in result.hunk("h")["reason"]
@@ -105,8 +116,17 @@ def test_from_compares_with_a_release_in_between(tmp_path: Path) -> None:
 
 
 def test_edit_hunk_is_merged(tmp_path: Path) -> None:
-    case = case_of(tmp_path, {"v1.0.0": {"m.py": RUN}, "v1.1.0": {"m.py": "X = 1\n" + RUN + "    again(self)\n"}, "v1.2.0": {"m.py": RUN.replace("work(self)", "work(self, 3)")}}, fix=patch_toml(
-        "id = 'h'\nfile = 'm.py'\nscope = 'run'\nplace = 'edit'\nlines = '''\n@@ 3,1 @@\n+    work(self, 2)\n'''"))
+    case = case_of(
+        tmp_path,
+        {
+            "v1.0.0": {"m.py": RUN},
+            "v1.1.0": {"m.py": "X = 1\n" + RUN + "    again(self)\n"},
+            "v1.2.0": {"m.py": RUN.replace("work(self)", "work(self, 3)")},
+        },
+        fix=patch_toml(
+            "id = 'h'\nfile = 'm.py'\nscope = 'run'\nplace = 'edit'\nlines = '''\n@@ 3,1 @@\n+    work(self, 2)\n'''"
+        ),
+    )
     assert case.run("rebase", "v1.0.0").exit == 0
     assert case.run("rebase", "v1.1.0").placements == {"fix/h": "shifted"}
     assert "work(self, 2)" in patched(case, "v1.1.0")
@@ -131,7 +151,11 @@ def test_map_is_written_once_and_the_same(tmp_path: Path) -> None:
 
 
 def test_from_a_release_on_which_the_hunk_had_moved(tmp_path: Path) -> None:
-    tags = {"v1.0.0": {"m.py": RUN}, "v1.1.0": {"n.py": RUN}, "v1.2.0": {"n.py": RUN.replace("work(self)", "work(self, 1)")}}
+    tags = {
+        "v1.0.0": {"m.py": RUN},
+        "v1.1.0": {"n.py": RUN},
+        "v1.2.0": {"n.py": RUN.replace("work(self)", "work(self, 1)")},
+    }
     case = case_of(tmp_path, tags, fix=patch_toml(after("h", "work(...)", "log(self)")))
     assert case.run("rebase", "v1.1.0").placements == {"fix/h": "relocated"}
     result = case.run("rebase", "v1.2.0", "--from", "v1.1.0")

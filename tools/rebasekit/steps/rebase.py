@@ -69,7 +69,7 @@ def rebase(
     a result. Nothing is written before everything is known.
     """
     result = carry(space, tag, start=start, only=only, progress=progress)
-    verdict = result.verdict
+    verdict = checked(space, result, progress)
     if not any(p.outcome.open for p in verdict.placements):
         verdict = replace(verdict, branch=write_branch(space, result, branch_of(tag)))
     if only is None:
@@ -77,6 +77,22 @@ def rebase(
             transaction.write(map_path(tag), dump_map(verdict))
             transaction.commit()
     return verdict
+
+
+def checked(space: Workspace, result: Result, progress: Progress = SILENT) -> Verdict:
+    """The verdict with the findings of all checks; hunks with findings about what they use are due for review."""
+    from rebasekit.steps.checking import check  # a tenth of a second that `carry` need not pay
+
+    verdict = result.verdict
+    clock = Clock(dict(verdict.timings))
+    with clock.step("check"):
+        found = check(space, verdict, lambda tag: carry(space, tag, series=result.series).verdict, progress)
+    placements, others = _with_findings(verdict.placements, found.findings)
+    due = {(f.patch, f.hunk) for f in found.findings}
+    placements = tuple(replace(p, decision="due") if (p.patch, p.hunk) in due else p for p in placements)
+    for note in found.notes:
+        progress.note(note)
+    return replace(verdict, placements=placements, findings=verdict.findings + others, timings=clock.seconds)
 
 
 def carry(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rebasekit.edit.blocks import AlreadyThere, Unplaceable
 from rebasekit.edit.imports import already_bound, clash
+from rebasekit.edit.places import STATEMENT_PLACES
 from rebasekit.edit.presence import presence
 from rebasekit.edit.source import Unreadable
 from rebasekit.model.finding import Finding
@@ -38,7 +39,9 @@ def structural(question: Question, old: Landing | None, new: Landing) -> Placed:
         return conflicting(question, old, new, sides, reason)
     ours = with_hunk(form, old)
     trial_old = ours if isinstance(ours, Trial) else None
-    seen = presence(form.lines, new.scope, old.scope if old else None) if form.place is not Place.DELETE else None
+    # an argument such as `size=8` would read as a statement
+    statements = form.place in STATEMENT_PLACES - {Place.DELETE}
+    seen = presence(form.lines, new.scope, old.scope if old else None) if statements else None
     if trial_old and old:
         sides = Sides.of(trial_old.before, trial_old.after, new.scope.text(new.source))
         if crosscheck.upstreamed(sides):
@@ -81,6 +84,8 @@ def _unchanged(question: Question, old: Landing, new: Landing) -> Placed:
     sides = Sides.of(text, form.lines, text)
     if anchored(form) and len(found) != form.count:
         return miscounted(question, old, new, None, len(found), sides)
+    if form.place is Place.IMPORT and (taken := clash(form.lines, new.source)):
+        return conflicting(question, old, new, sides, taken)
     try:
         trial = attempt(form, new.source, new.scope, found)
     except (Unplaceable, Unreadable) as error:

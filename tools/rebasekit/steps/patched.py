@@ -1,0 +1,40 @@
+"""A release with the series on it, as facts: what the checks look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebasekit.facts.query import Facts, open_facts
+from rebasekit.facts.settings import Settings
+from rebasekit.facts.source import ListingTree, OverlayTree
+from rebasekit.model.placement import Placement
+from rebasekit.model.progress import SILENT, Progress
+from rebasekit.model.tag import Tag
+from rebasekit.model.verdict import Verdict
+from rebasekit.steps.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Patched:
+    """`tree` holds the changed files, `placements` the hunks by `patch/id`; `facts` are of the whole patched tree."""
+
+    tag: Tag
+    facts: Facts
+    tree: dict[str, bytes | None]
+    placements: dict[str, Placement]
+
+
+def read_patched(space: Workspace, verdict: Verdict, progress: Progress = SILENT) -> Patched:
+    """Facts of the tree that a verdict is about; files that did not change are read once for all releases."""
+    store, tag = space.store, verdict.tag
+    base = ListingTree(store.commit(tag), lambda: store.files(tag), store.read_many)
+    settings = Settings(entries=space.series.entries)
+    bars: dict[str, int] = {}
+    with progress.task(f"reading {tag}", unit="files") as task:
+
+        def step(what: str, done: int, total: int) -> None:
+            task.advance(done - bars.get(what, 0))
+            bars[what] = done
+
+        facts = open_facts(space.cache / "facts", OverlayTree(base, verdict.tree), settings, step)
+    return Patched(tag, facts, verdict.tree, {p.name: p for p in verdict.placements})
