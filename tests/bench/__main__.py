@@ -9,7 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # `tests` is no installed package
 
-PARTS = {"rebase": "the series carried: time, and hunks that a person has to place, beside git rebase"}
+PARTS = {
+    "rebase": "the series carried: time, and hunks that a person has to place, beside git rebase",
+    "facts": "facts and reach: cold, next release, warm, without an index",
+}
 
 
 def main() -> int:

@@ -19,6 +19,13 @@ from rebasekit.checks.reach import Reach, reach_unindexed
 from rebasekit.facts.query import Facts, open_facts
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import DirectoryTree, ListingTree
+from rebasekit.model.hunk import UpstreamSource
+from rebasekit.model.tag import Tag
+from rebasekit.upstream.cache import cache_dir
+from rebasekit.upstream.store import Store
+
+SGLANG = UpstreamSource("pypi", "sglang")
+RELEASES = (Tag("v0.5.23"), Tag("v0.5.22"))
 
 ASK = """
 import sys
@@ -106,6 +113,35 @@ def _cpu() -> float:
 
 def _peak_mb() -> float:
     return max(resource.getrusage(w).ru_maxrss for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+
+
+def run(cache: Path | None) -> None:
+    """The part of `nox -s bench`: two releases, one class, and what others need to look at the same tree."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(cache or cache_dir(), SGLANG) as store:
+        for tag in RELEASES:
+            store.ensure(tag)
+            store.checkout(tag, Path(folder, tag.name))
+        newer, older = (Path(folder, tag.name) for tag in RELEASES)
+        for row in [*measure(newer, older, "MHATokenToKVPool", "sglang.launch_server"), *peers(newer)]:
+            print(row)
+
+
+def peers(tree: Path) -> list[Row]:
+    """Wall time of tools that answer part of the question, where they are installed."""
+    found = []
+    for what, command in (
+        (
+            "ruff F821 (undefined names)",
+            ["ruff", "check", "--select", "F821", "--isolated", "--exit-zero", "-q", str(tree)],
+        ),
+        ("pyflakes", [sys.executable, "-m", "pyflakes", str(tree)]),
+        ("griffe dump (definitions)", ["griffe", "dump", "-s", str(tree), "-o", "/dev/null", "sglang"]),
+    ):
+        if shutil.which(command[0]):
+            start = time.perf_counter()
+            subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            found.append(Row(what, time.perf_counter() - start, "s", 0))
+    return found
 
 
 if __name__ == "__main__":

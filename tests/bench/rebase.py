@@ -7,6 +7,7 @@ git gets one commit per hunk, so that a stop is a hunk; each stop is skipped and
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -32,7 +33,7 @@ def run(cache: Path | None) -> None:
     tags = [tag for tag in mapped_tags(ROOT) if tag > space.series.base]
     space.ensure({space.series.base, *tags})
     first = as_written(space.series)
-    table = Table(title=f"{len(first.hunks())} hunks from {space.series.base}, first carry: seconds, and hunks for a person")
+    table = Table(title=f"{len(first.hunks())} hunks from {space.series.base}, first carry")
     for name in ("to", "rebasekit warm s", "git rebase s", "rebasekit: for a person", "git rebase: stops"):
         table.add_column(name, justify="right")
     for tag in tags:
@@ -121,7 +122,7 @@ def cold_and_warm(tag: Tag, cache: Path | None) -> None:
         wheels.mkdir(parents=True)
         for each in {space.series.base, tag}:
             wheel = space.store.wheel(each)
-            os.link(wheel, wheels / wheel.name) if same_device(wheel, wheels) else (wheels / wheel.name).write_bytes(wheel.read_bytes())
+            shutil.copyfile(wheel, wheels / wheel.name)
         for word in ("cold (downloaded, nothing stored)", "warm"):
             start = time.perf_counter()
             done = subprocess.run(
@@ -131,9 +132,3 @@ def cold_and_warm(tag: Tag, cache: Path | None) -> None:
                 check=False,
             )
             print(f"rebasekit rebase {tag}, {word}: {time.perf_counter() - start:.1f} s, exit {done.returncode}")
-
-
-def same_device(a: Path, b: Path) -> bool:
-    return a.stat().st_dev == b.stat().st_dev
-
-

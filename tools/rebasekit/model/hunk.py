@@ -71,13 +71,17 @@ class Form:
 
 @dataclass(frozen=True)
 class Hunk:
-    """One edit of a patch. `forms` are its base form, then its variants in file order."""
+    """One edit of a patch. `forms` are its base form, then its variants in file order.
+
+    `idle` says why the smoke cannot reach the hunk; without it, a hunk that never ran is a failure there.
+    """
 
     patch: str
     id: str
     forms: tuple[Form, ...]
     decision: str = ""
     why: str = ""
+    idle: str = ""
 
     @property
     def name(self) -> str:
@@ -93,7 +97,7 @@ class Hunk:
         return found
 
     def with_form(self, index: int, form: Form) -> Hunk:
-        return replace(self, forms=self.forms[:index] + (form,) + self.forms[index + 1 :])
+        return replace(self, forms=(*self.forms[:index], form, *self.forms[index + 1 :]))
 
 
 @dataclass(frozen=True)

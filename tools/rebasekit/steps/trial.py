@@ -49,7 +49,7 @@ class Trial:
 
     @property
     def anchor(self) -> str:
-        """Digest of the anchor's statement; of its header only when the hunk stands beside a block it does not touch."""
+        """Digest of the anchor's statement; empty for places without an anchor."""
         if not self.matches:
             return ""
         return digest(anchor_text(self.source, self.matches[0].node))

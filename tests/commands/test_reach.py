@@ -1,0 +1,99 @@
+"""`reach` as a command: shape, exit codes, names that mean several things or nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness import ROOT, Case, patch_toml
+
+APP = '''
+class Base:
+    pass
+
+
+class Pool(Base):
+    """Pool() in a docstring is no construction."""
+
+
+def build(config):
+    if config.fast:
+        return None
+    return Pool() if config.big else Base()
+
+
+def main(config):
+    build(config).load()
+
+
+if __name__ == "__main__":
+    main(None)
+'''
+SERIES = 'base = "v1.0.0"\npatches = ["fix"]\nentries = ["app"]\n[upstream]\nkind = "git"\nurl = "@UPSTREAM@"\n'
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    hunk = 'id = "h"\nfile = "app.py"\nscope = "main"\nplace = "first"\nlines = "Pool()"'
+    twins = "def build():\n    return 1\n"
+    return Case(
+        tmp_path,
+        upstream={"v1.0.0": {"app.py": APP.lstrip(), "other.py": twins}},
+        patchset={"series.toml": SERIES, "fix/patch.toml": patch_toml(hunk)},
+    )
+
+
+def test_the_shape_that_stays_stable(case: Case) -> None:
+    done = case.run("reach", "Pool", "--json")
+    data = json.loads(done.stdout)
+    assert (done.exit, data["name"], data["tag"], data["verdict"]) == (0, "app.Pool", "v1.0.0", "live")
+    site = data["sites"][0]
+    assert {"file", "line", "scope", "how", "guards", "liveness"} <= set(site)
+    assert (site["file"], site["line"], site["scope"], site["liveness"]) == ("app.py", 12, "build", "serving")
+    assert any("config.fast" in guard for guard in site["guards"])
+    assert all(s["line"] != 6 for s in data["sites"])
+
+
+def test_a_fact_of_the_deployment_rules_it_out(case: Case) -> None:
+    done = case.run("reach", "Pool", "--assume", "big=false", "--json")
+    assert (done.exit, json.loads(done.stdout)["verdict"]) == (1, "ruled-out")
+
+
+def test_the_patched_tree(case: Case) -> None:
+    before = case.run("reach", "Pool", "--patched", "v1.0.0", "--json")
+    assert (before.exit, "rebasekit rebase v1.0.0" in before.stderr) == (4, True)
+    assert case.run("rebase", "v1.0.0").exit == 0
+    after = json.loads(case.run("reach", "Pool", "--patched", "v1.0.0", "--json").stdout)
+    assert {site["scope"] for site in after["sites"]} == {"build", "main"}
+
+
+def test_names_that_mean_several_things_or_nothing(case: Case) -> None:
+    several = case.run("reach", "build")
+    assert several.exit == 2
+    assert "app.build" in several.stderr
+    assert "other.build" in several.stderr
+    nothing = case.run("reach", "Pol")
+    assert nothing.exit == 4
+    assert "tools/reach Pool" in nothing.stderr
+
+
+def test_text_for_people(case: Case) -> None:
+    done = case.run("reach", "Pool")
+    assert done.stdout.startswith("class app.Pool in v1.0.0, app.py:5: live\n")
+    assert "app.py:12: serving" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_the_executable_and_its_path(case: Case) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "reach"), "Pool"],
+        cwd=case.project,
+        env=case.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,148 @@
+"""The cache: read once, shared, rebuilt when damaged, never trusted blindly."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rebasekit.facts.database import Database
+from rebasekit.facts.gather import gather
+from rebasekit.facts.query import open_facts
+from rebasekit.facts.settings import Settings
+from rebasekit.facts.source import DirectoryTree, ListingTree, OverlayTree, blob_id
+
+SETTINGS = Settings(("app.serve",))
+FILES = {"app/serve.py": b"from app.pool import Pool\nPool()\n", "app/pool.py": b"class Pool:\n    pass\n"}
+
+
+def write(root: Path, files: dict[str, bytes]) -> DirectoryTree:
+    for path, data in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(data)
+    return DirectoryTree(root)
+
+
+def test_blob_id_is_gits() -> None:
+    assert blob_id(b"") == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert blob_id(b"what is up, doc?") == "bd9dbf5aae1a3862dd1526723246b20206e5fc37"
+
+
+def test_only_new_files_are_read(tmp_path: Path) -> None:
+    database = Database(tmp_path / "cache")
+    assert gather(database, write(tmp_path / "v1", FILES)) == 2
+    assert gather(database, write(tmp_path / "v2", {**FILES, "app/serve.py": b"x = 1\n"})) == 1
+    assert gather(database, write(tmp_path / "v2", FILES)) == 0
+
+
+def test_progress_counts_files(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    gather(Database(tmp_path / "cache"), write(tmp_path / "v1", FILES), lambda done, total: seen.append((done, total)))
+    assert seen == [(2, 2)]
+
+
+def test_many_files_on_two_processes(tmp_path: Path) -> None:
+    files = {f"app/m{n}.py": f"class C{n}:\n    pass\n".encode() for n in range(150)}
+    database = Database(tmp_path / "cache")
+    assert gather(database, write(tmp_path / "v1", files), workers=2) == 150
+    assert database.missing(blob_id(data) for data in files.values()) == []
+
+
+def test_listing_tree_reads_blobs_in_one_go_and_overlay_hides_them(tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+    blobs = {blob_id(data): data for data in FILES.values()}
+
+    def read_many(ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        asked.append(list(ids))
+        yield from ((blob, blobs[blob]) for blob in asked[-1])
+
+    listing = {path: blob_id(data) for path, data in FILES.items()} | {"app/README.md": "0" * 40}
+    base = ListingTree("tree-1", lambda: listing, read_many)
+    facts = open_facts(tmp_path / "cache", base, SETTINGS)
+    assert len(asked) == 1
+    assert facts.program.paths == ["app/pool.py", "app/serve.py"]
+    patched = OverlayTree(
+        base, {"app/pool.py": b"class Pool:\n    x = 1\n", "app/new.py": b"class New: ...\n", "a.c": b""}
+    )
+    assert patched.key != base.key
+    facts = open_facts(tmp_path / "cache", patched, SETTINGS)
+    assert len(asked) == 1
+    assert facts.program.paths == ["app/new.py", "app/pool.py", "app/serve.py"]
+    assert facts.definitions("New")
+    assert OverlayTree(base, {}).key == base.key
+    gone = OverlayTree(base, {"app/pool.py": None})
+    assert list(gone.listing()) == ["app/serve.py"]
+
+
+def test_linked_tree_needs_no_listing(tmp_path: Path) -> None:
+    open_facts(tmp_path / "cache", write(tmp_path / "v1", FILES), SETTINGS)
+    key = DirectoryTree(tmp_path / "v1").key
+
+    def never() -> dict[str, str]:
+        raise AssertionError("listed")
+
+    facts = open_facts(tmp_path / "cache", ListingTree(key, never, lambda ids: iter(())), SETTINGS)
+    assert [facts.liveness(d) for d in facts.definitions("Pool")] == ["serving"]
+
+
+@pytest.mark.parametrize("damage", [b"not a database", b"", b"SQLite format 3\0" + b"\xff" * 4000])
+def test_damaged_file_is_rebuilt(damage: bytes, tmp_path: Path) -> None:
+    tree = write(tmp_path / "v1", FILES)
+    open_facts(tmp_path / "cache", tree, SETTINGS).close()
+    for file in (tmp_path / "cache").iterdir():
+        file.unlink() if file.name != "facts.sqlite" else file.write_bytes(damage)
+    facts = open_facts(tmp_path / "cache", tree, SETTINGS)
+    assert facts.definitions("Pool")
+
+
+def test_other_schema_is_rebuilt(tmp_path: Path) -> None:
+    tree = write(tmp_path / "v1", FILES)
+    open_facts(tmp_path / "cache", tree, SETTINGS)
+    with sqlite3.connect(tmp_path / "cache/facts.sqlite") as connection:
+        connection.execute("update meta set schema = 'older'")
+    connection.close()
+    assert open_facts(tmp_path / "cache", tree, SETTINGS).definitions("Pool")
+
+
+def test_damaged_rows_are_read_again(tmp_path: Path) -> None:
+    tree = write(tmp_path / "v1", FILES)
+    open_facts(tmp_path / "cache", tree, SETTINGS)
+    with sqlite3.connect(tmp_path / "cache/facts.sqlite") as connection:
+        connection.execute("update blob set data = x'00'")
+        connection.execute("delete from link")
+    connection.close()
+    facts = open_facts(tmp_path / "cache", tree, SETTINGS)
+    assert not facts.unread
+    assert facts.definitions("Pool")
+
+
+def _fill(cache: str, root: str, result: object) -> None:
+    facts = open_facts(Path(cache), DirectoryTree(Path(root)), SETTINGS)
+    result.put(len(facts.definitions("Pool")))  # type: ignore[attr-defined]
+
+
+def test_several_processes_fill_one_cache(tmp_path: Path) -> None:
+    write(tmp_path / "v1", {**FILES, **{f"app/m{n}.py": b"x = %d\n" % n for n in range(30)}})
+    context = multiprocessing.get_context("fork")
+    result = context.Queue()
+    workers = [
+        context.Process(target=_fill, args=(str(tmp_path / "cache"), str(tmp_path / "v1"), result)) for _ in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    assert [result.get(timeout=60) for _ in workers] == [1] * 4
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+
+
+def test_unread_files_are_named_with_the_reason(tmp_path: Path) -> None:
+    tree = write(tmp_path / "v1", {**FILES, "app/bad.py": b"Pool(\n"})
+    facts = open_facts(tmp_path / "cache", tree, SETTINGS)
+    assert list(facts.unread) == ["app/bad.py"]
+    assert facts.unread["app/bad.py"].startswith("syntax: ")
+    assert facts.unread_mentioning({"Pool"}) == ["app/bad.py"]
+    assert facts.unread_mentioning({"Other"}) == []

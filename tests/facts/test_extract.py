@@ -1,0 +1,169 @@
+"""One file: what is recorded, and every way in which a file can be unreadable or oddly written."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from rebasekit.facts.extract import extract
+from rebasekit.facts.parse import Unread
+from rebasekit.facts.program import FileFacts
+
+
+def facts(source: str | bytes) -> FileFacts:
+    data = source if isinstance(source, bytes) else textwrap.dedent(source).encode()
+    packed = extract(data)
+    assert not isinstance(packed, Unread), packed
+    return FileFacts(0, "app/work.py", packed)
+
+
+def guards_of_call(file: FileFacts, callee: str) -> list[tuple[str, bool]]:
+    for index in range(len(file)):
+        for call in file.body(index).calls:
+            if call.callee == callee:
+                return [(g.text, g.holds) for g in file.guards(call.guard)]
+    raise AssertionError(f"no call of {callee}")
+
+
+def test_scopes_spans_and_signature() -> None:
+    file = facts(
+        '''
+        class A(Base, Generic[T]):
+            """A("not code")"""
+            size: int = 3
+
+            @property
+            def value(self) -> int:
+                def inner():
+                    return 1
+                return inner()
+
+        async def run(a, /, b: "A | None" = None, *args, c=A, **kwargs) -> A:
+            pass
+        '''
+    )
+    names = [file.scope(i).name for i in range(len(file))]
+    assert names == ["", "A", "A.value", "A.value.inner", "run"]
+    assert file.scope(1).bases == ("Base", ("s", "Generic"))
+    assert (file.scope(2).line, file.scope(2).end, file.scope(2).decorators) == (7, 10, ("property",))
+    run = file.scope(4)
+    assert [(p.name, p.kind, p.default) for p in run.parameters] == [
+        ("a", "o", None), ("b", "p", "None"), ("args", "v", None), ("c", "k", "A"), ("kwargs", "w", None),
+    ]  # fmt: skip
+    assert (run.parameters[1].annotation, run.result, run.flags) == ('"A | None"', "A", "ad")
+    assert file.body(1).assigns[0][2:] == ("size", ("v", 3), "int", "3")
+    assert "A" not in file.body(1).loads
+
+
+def test_digest_follows_the_text_of_the_span() -> None:
+    before = facts("def f():\n    return 1\n\ndef g():\n    return 2\n")
+    moved = facts("import os\n\ndef f():\n    return 1\n\ndef g():\n    return 3\n")
+    assert before.scope(1).digest == moved.scope(1).digest
+    assert before.scope(2).digest != moved.scope(2).digest
+
+
+GUARDS = {
+    "if": ("if a:\n    t()", [("a", True)]),
+    "else": ("if a:\n    pass\nelse:\n    t()", [("a", False)]),
+    "elif": ("if a:\n    pass\nelif b:\n    t()", [("a", False), ("b", True)]),
+    "not": ("if not a:\n    t()", [("a", False)]),
+    "early return": ("if a:\n    return\nt()", [("a", False)]),
+    "early raise in else": ("if a:\n    pass\nelse:\n    raise X\nt()", [("a", True)]),
+    "early returns in elif": ("if a:\n    return\nelif b:\n    return\nt()", [("a", False), ("b", False)]),
+    "no early return": ("if a:\n    b\nt()", []),
+    "continue": ("for x in y:\n    if a:\n        continue\n    t()", [("a", False)]),
+    "while": ("while a:\n    t()", [("a", True)]),
+    "conditional expression": ("x = t() if a else None", [("a", True)]),
+    "and": ("a and t()", [("a", True)]),
+    "or": ("a or t()", [("a", False)]),
+    "comprehension": ("[t() for x in y if a]", [("a", True)]),
+    "except": ("try:\n    pass\nexcept KeyError:\n    t()", [("except KeyError", True)]),
+    "match": ("match a:\n    case 1:\n        t()", [("match a: case 1", True)]),
+    "several lines": ("if (a\n    and  b):\n    t()", [("a and b", True)]),
+    "after an inner block": ("with a:\n    if b:\n        return\nt()", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", GUARDS)
+def test_guards(form: str) -> None:
+    source, expected = GUARDS[form]
+    file = facts("def f():\n" + textwrap.indent(source, "    ") + "\n")
+    assert guards_of_call(file, "t") == expected
+
+
+def test_main_block_is_a_scope_of_its_own() -> None:
+    file = facts('x = 1\nif __name__ == "__main__":\n    go()\n')
+    assert [file.scope(i).kind for i in range(len(file))] == ["m", "x"]
+    assert file.body(0).calls == ()
+    assert guards_of_call(file, "go") == [('__name__ == "__main__"', True)]
+
+
+def test_imports_at_every_level() -> None:
+    file = facts(
+        """
+        import a.b, c as d
+        from .x import y as z
+        from .. import *
+        def f():
+            from q import r
+            global g
+        """
+    )
+    assert [tuple(i)[:4] for i in file.scope(0).imports] == [
+        ("a", "a.b", None, 0), ("d", "c", None, 0), ("z", "x", "y", 1), ("*", "", "*", 2),
+    ]  # fmt: skip
+    assert [i.alias for i in file.scope(1).imports] == ["r", "g"]
+    assert file.scope(1).flags == "g"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbfdef f():\n    return t()\n",
+        b"def f():\r\n    return t()\r\n",
+        b"def f():\r    return t()\r",
+        b"# -*- coding: latin-1 -*-\n# \xe9\ndef f():\n    return t()\n",
+        "# caf\u00e9\ndef f():\n    return t()\n".encode(),
+        b"#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\ndef f():\n    return t('\x80')\n",
+    ],
+)
+def test_encodings_and_line_endings(data: bytes) -> None:
+    file = facts(data)
+    assert [file.scope(i).name for i in range(len(file))] == ["", "f"]
+    assert file.body(1).calls[0].callee == "t"
+
+
+def test_columns_count_in_bytes() -> None:
+    file = facts("def f(é):\n    if é.größe and 'ü' in é:\n        t()\n")
+    assert guards_of_call(file, "t") == [("é.größe and 'ü' in é", True)]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"def f(:\n", "syntax"),
+        (b"x = '\xff'\n", "encoding"),
+        (b"# coding: no-such-codec\n", "syntax"),
+        (b"x = 1\0\n", "syntax"),
+        (b"x = " + b"(" * 5000 + b")" * 5000, "syntax"),
+        (b"x = " + b"-" * 8_000 + b"1\n", "nesting"),
+        (b"print 'python 2'\n", "syntax"),
+        (b"x = [\n", "syntax"),
+    ],
+)
+def test_unread_with_reason(data: bytes, reason: str) -> None:
+    packed = extract(data)
+    assert isinstance(packed, Unread)
+    assert packed.reason.startswith(reason)
+
+
+def test_deep_but_valid_code_is_read_or_refused() -> None:
+    chain = "x = " + "+".join(["a"] * 3000) + "\n"
+    packed = extract(chain.encode())
+    assert isinstance(packed, (bytes, Unread))
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"# only a comment\n", b"\xef\xbb\xbf"])
+def test_empty_files(data: bytes) -> None:
+    assert len(facts(data)) == 1

@@ -1,0 +1,288 @@
+"""Following a class as a value: through names, parameters, attributes, containers, returns, to where it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebasekit.checks.reach.hiding import hidden
+from rebasekit.checks.reach.occurrences import Match, Use, uses
+from rebasekit.checks.reach.targets import Targets
+from rebasekit.facts.query import Facts
+from rebasekit.facts.records import FUNCTION, Ref
+
+_MOST_STEPS = 1500  # places visited before giving up, with the answer "unknown"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place that can hold the value.
+
+    kind: "local" (owner: scope), "global" (owner: file index), "attribute" (owner: class, or -1 when only the name
+    is known), "result" (owner: function), "element" of `**name` (owner: scope).
+    """
+
+    kind: str
+    owner: int
+    name: str
+    line: int = -1  # of the assignment, for locals: later ones may hide it; 0: a parameter, -1: nothing hides it
+    guard: int = 0
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A call of the value."""
+
+    scope: int
+    line: int
+    guard: int
+    how: tuple[str, ...]
+
+
+@dataclass
+class Outcome:
+    """Where a value went: calls of it, and places where it could not be followed."""
+
+    sinks: list[Sink]
+    lost: list[tuple[int, int, str]]  # scope, line, what swallowed it
+
+
+class Flow:
+    """Follows values in one tree."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.targets = Targets(facts)
+
+    def follow(self, start: list[Spot]) -> Outcome:
+        """Everything that calls what one of the `start` spots holds."""
+        outcome = Outcome([], [])
+        queue, seen = list(start), set(start)
+        while queue:
+            spot = queue.pop()
+            for use in self._uses(spot):
+                for following in self.step(use, outcome, spot):
+                    if following not in seen and len(seen) < _MOST_STEPS:
+                        seen.add(following)
+                        queue.append(following)
+        if len(seen) >= _MOST_STEPS:
+            outcome.lost.append((-1, 0, "too many places to follow"))
+        outcome.sinks = list(dict.fromkeys(outcome.sinks))
+        return outcome
+
+    def step(self, use: Use, outcome: Outcome, spot: Spot | None = None) -> Iterator[Spot]:
+        """What one use leads to: a sink, something lost, or further spots."""
+        place = use.place
+        if use.kind == "called":
+            if spot is None or not hidden(self.facts.program, spot.owner, spot.name, spot.line, use):
+                outcome.sinks.append(Sink(use.scope, place.line, place.guard, place.how))
+        elif use.kind == "method":
+            if use.method == "__new__":
+                outcome.sinks.append(Sink(use.scope, place.line, place.guard, ("__new__",)))
+        elif use.kind == "returned":
+            yield Spot("result", use.scope, "")
+        elif use.kind == "assigned":
+            yield from self.assigned(use.scope, use.target, place.line, place.guard)
+        elif use.kind == "argument":
+            yield from self._argument(use, outcome)
+
+    def _argument(self, use: Use, outcome: Outcome) -> Iterator[Spot]:
+        call = use.call
+        assert call is not None
+        position = use.position
+        callee = call.callee
+        if self.targets.is_partial(use.scope, callee):
+            if position == 0:
+                outcome.sinks.append(Sink(use.scope, use.place.line, use.place.guard, ("partial",)))
+                return
+            callee = call.args[0] if call.args else None
+            position = position - 1 if isinstance(position, int) else position
+        found = self.targets.of(use.scope, callee)
+        fields = [] if found else self._fields(use.scope, callee, position)
+        yield from fields
+        for target in found:
+            name = self.targets.parameter(target, call, position)
+            if name is not None:
+                yield Spot("local", target.function, name, 0)
+        if not found and not fields:
+            outcome.lost.append((use.scope, use.place.line, _shown(callee)))
+
+    def _fields(self, scope: int, callee: Ref, position: int | str | None) -> list[Spot]:
+        """Arguments of a class without `__init__` (a dataclass, a NamedTuple) become attributes."""
+        if not isinstance(callee, str):
+            return []
+        spots = []
+        for class_id in self.facts.resolver.classes(scope, callee):
+            name = position
+            if isinstance(position, int):
+                annotated = [a.target for a in self.facts.program.body(class_id).assigns if a.annotation]
+                name = annotated[position] if position < len(annotated) else None
+            if isinstance(name, str):
+                spots.append(Spot("attribute", class_id, name))
+        return spots
+
+    def assigned(self, scope: int, target: Ref, line: int, guard: int) -> Iterator[Spot]:
+        """The spots that an assignment target names."""
+        while isinstance(target, tuple) and target and target[0] == "s":
+            target = target[1]  # what a container holds is followed as the container
+            line = -1
+        if isinstance(target, tuple) and target and target[0] == "a":
+            yield Spot("attribute", -1, target[2].rpartition(".")[2])
+            return
+        if not isinstance(target, str):
+            return
+        base, _, name = target.rpartition(".")
+        if not base:
+            yield self._named(scope, name, line, guard)
+            return
+        receiver = self.facts.types.receiver(scope)
+        if receiver is not None and base == receiver[0]:
+            yield Spot("attribute", receiver[1], name)
+            return
+        for entity in self.facts.resolver.chain(scope, target):
+            if entity.kind == "global" and not entity.rest:
+                yield Spot("global", entity.scope, entity.name)
+            elif entity.kind == "definition" and entity.rest == name and self.facts.is_class(entity.scope):
+                yield Spot("attribute", entity.scope, name)
+            else:
+                held = self.facts.types.chain(scope, base)
+                for class_id in held.classes or (-1,):
+                    yield Spot("attribute", class_id, name)
+
+    def _named(self, scope: int, name: str, line: int, guard: int) -> Spot:
+        kind = self.facts.program.scope(scope).kind
+        if kind == "c":
+            return Spot("attribute", scope, name)
+        for entity in self.facts.resolver.name(scope, name):
+            if entity.kind == "global":
+                return Spot("global", entity.scope, name)
+            if entity.kind == "local":
+                return Spot("local", entity.scope, name, line if entity.scope == scope else -1, guard)
+        if kind == FUNCTION:
+            return Spot("local", scope, name, line, guard)
+        return Spot("global", self.facts.program.locate(scope)[0], name)
+
+    # where a spot is used
+
+    def _uses(self, spot: Spot) -> Iterator[Use]:
+        for scope, match in self._readers(spot):
+            yield from uses(self.facts.program, scope, match)
+        if spot.kind == "result":
+            yield from self._result_uses(spot.owner)
+
+    def _readers(self, spot: Spot) -> Iterator[tuple[int, Match]]:
+        program = self.facts.program
+        if spot.kind == "local":
+            for scope in self._inside(spot.owner):
+                yield scope, lambda chain: chain == spot.name
+        elif spot.kind == "global":
+            for scope in self.facts.mentions(spot.name):
+                names = self._global_names(scope, spot)
+                if names:
+                    yield scope, lambda chain, names=names: chain in names  # type: ignore[misc]
+        elif spot.kind == "attribute":
+            for scope in self.facts.mentions(spot.name):
+                chains = {c for c in program.body(scope).loads if self._reads_attribute(scope, c, spot)}
+                if chains:
+                    yield scope, lambda chain, chains=chains: chain in chains  # type: ignore[misc]
+
+    def _inside(self, scope: int) -> Iterator[int]:
+        """A function and the functions nested in it: they see its locals."""
+        index, local = self.facts.program.locate(scope)
+        file = self.facts.program.file(index)
+        yield scope
+        for children in file.children.get(local, {}).values():
+            for child in children:
+                yield from self._inside(self.facts.program.first[index] + child)
+
+    def _global_names(self, scope: int, spot: Spot) -> set[str]:
+        names = set()
+        for load in self.facts.program.body(scope).loads:
+            if load.split(".")[-1] == spot.name or load.partition(".")[0] == spot.name or "." not in load:
+                for entity in self.facts.resolver.chain(scope, load):
+                    if entity.kind == "global" and entity.scope == spot.owner and entity.name == spot.name:
+                        names.add(load.removesuffix("." + entity.rest) if entity.rest else load)
+                    elif entity.kind == "local" and load.endswith("." + spot.name):
+                        names.add(load)  # a module in a local, as after `import_module`
+        return names
+
+    def _reads_attribute(self, scope: int, chain: str, spot: Spot) -> bool:
+        base, _, last = chain.rpartition(".")
+        if last != spot.name:
+            return False
+        if not base or base[0] == "'":
+            return chain.startswith(".") and not base
+        if spot.owner < 0:
+            return True
+        receiver = self.facts.types.receiver(scope)
+        if receiver is not None and base == receiver[0]:
+            return self._related(receiver[1], spot.owner)
+        named = self.facts.resolver.classes(scope, base)
+        if named:
+            return any(self._related(class_id, spot.owner) for class_id in named)
+        held = self.facts.types.chain(scope, base)
+        if held.classes:
+            return any(self._related(class_id, spot.owner) for class_id in held.classes)
+        return True
+
+    def _related(self, one: int, other: int) -> bool:
+        order = self.facts.hierarchy.order
+        return other in order(one) or one in order(other)
+
+    def _result_uses(self, function: int) -> Iterator[Use]:
+        """Uses of what a function returns, where it is called."""
+        scope = self.facts.program.scope(function)
+        for caller in self.facts.mentions(scope.short):
+            chains = {c for c in self.facts.program.body(caller).loads if self._calls(caller, c, function)}
+            if chains:
+                yield from _with_results(self.facts, caller, chains)
+
+    def _calls(self, caller: int, chain: str, function: int) -> bool:
+        if chain.rpartition(".")[2] != self.facts.program.scope(function).short and "." in chain:
+            return False
+        return any(target.function == function for target in self.targets.of(caller, chain))
+
+
+def _with_results(facts: Facts, caller: int, chains: set[str]) -> Iterator[Use]:
+    """Uses in `caller` of the value that calling one of `chains` gives."""
+    marker = "\0result"
+    body = facts.program.body(caller)
+
+    def swap(ref: Ref) -> Ref:
+        if isinstance(ref, tuple):
+            if ref and ref[0] == "r" and isinstance(ref[1], str) and ref[1] in chains:
+                return marker
+            return tuple(swap(item) if isinstance(item, tuple) else item for item in ref)
+        return ref
+
+    swapped = body._replace(
+        calls=tuple(
+            c._replace(
+                callee=swap(c.callee),
+                args=tuple(map(swap, c.args)),
+                keywords=tuple((n, swap(r), line) for n, r, line in c.keywords),
+            )
+            for c in body.calls
+        ),
+        assigns=tuple(a._replace(value=swap(a.value)) for a in body.assigns),
+        returns=tuple(r._replace(value=swap(r.value)) for r in body.returns),
+    )
+    yield from uses(_One(caller, swapped), caller, lambda chain: chain == marker)  # type: ignore[arg-type]
+
+
+class _One:
+    """A stand-in for a program that knows one scope's body."""
+
+    def __init__(self, scope: int, body: object) -> None:
+        self._body = body
+
+    def body(self, _scope: int) -> object:
+        return self._body
+
+
+def _shown(callee: Ref) -> str:
+    if isinstance(callee, str):
+        return callee
+    if isinstance(callee, tuple) and callee and callee[0] in "ra":
+        return _shown(callee[1]) + ("()" if callee[0] == "r" else f".{callee[2]}")
+    return "an expression"

@@ -1,0 +1,144 @@
+"""Which functions a call may run, and which parameter an argument arrives in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rebasekit.facts.query import Facts
+from rebasekit.facts.records import Call, Ref
+
+_MOST_GUESSES = 12  # a method name with more owners than this says nothing about who is meant
+_PARTIAL = frozenset({"partial", "functools.partial", "partialmethod", "functools.partialmethod"})
+
+
+class Target(NamedTuple):
+    """A function, and how many of its first parameters are filled before the call's own arguments."""
+
+    function: int
+    bound: int
+    guessed: bool
+
+
+class Targets:
+    """Resolves callees in one tree."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    def of(self, scope_id: int, callee: Ref, depth: int = 0) -> list[Target]:
+        """Functions that `callee` may be; a class stands for its constructor. Empty: not in the tree, or unknown."""
+        if isinstance(callee, str):
+            return self._chain(scope_id, callee)
+        if isinstance(callee, tuple) and callee and depth < 3:
+            if callee[0] == "r":
+                return self._returned(scope_id, callee[1], depth)
+            if callee[0] == "u":
+                return [t for option in callee[1:] for t in self.of(scope_id, option[0], depth + 1)]
+            if callee[0] == "a":
+                return self.by_name(callee[2].rpartition(".")[2])
+        return []
+
+    def is_partial(self, scope_id: int, callee: Ref) -> bool:
+        if not isinstance(callee, str) or callee.rpartition(".")[2] not in ("partial", "partialmethod"):
+            return False
+        found = self.facts.resolver.chain(scope_id, callee)
+        return any((f"{e.name}.{e.rest}" if e.rest else e.name) in _PARTIAL for e in found)
+
+    def _returned(self, scope_id: int, callee: Ref, depth: int) -> list[Target]:
+        """Functions that a call returns: what a decorator factory gives."""
+        found: list[Target] = []
+        for target in self.of(scope_id, callee, depth + 1):
+            for item in self.facts.program.body(target.function).returns:
+                entities = self.facts.resolver.chain(target.function, item.value) if isinstance(item.value, str) else ()
+                found.extend(
+                    Target(entity.scope, 0, False)
+                    for entity in entities
+                    if entity.kind == "definition" and not entity.rest and self.facts.is_function(entity.scope)
+                )
+        return found
+
+    def _chain(self, scope_id: int, callee: str) -> list[Target]:
+        root, _, rest = callee.partition(".")
+        receiver = self.facts.types.receiver(scope_id)
+        if receiver is not None and rest and "." not in rest:
+            if root.startswith("super"):
+                return self._super(scope_id, root, rest, receiver[1])
+            if root == receiver[0]:
+                return self._on(receiver[1], rest, guessed=False) or self._held(scope_id, callee)
+        found: list[Target] = []
+        for entity in self.facts.resolver.chain(scope_id, callee):
+            if entity.kind == "definition":
+                found.extend(self._definition(entity.scope, entity.rest))
+            elif entity.kind in ("global", "local") and "." in callee:
+                found.extend(self._held(scope_id, callee))
+            elif entity.kind == "global":
+                found.extend(t for c in self.facts.resolver.as_classes(entity) for t in self._constructor(c))
+        if not found and receiver is not None and root == receiver[0]:
+            return self._held(scope_id, callee)
+        return list(dict.fromkeys(found))
+
+    def _definition(self, scope: int, rest: str) -> list[Target]:
+        if not rest:
+            return self._constructor(scope) if self.facts.is_class(scope) else [Target(scope, 0, False)]
+        if self.facts.is_class(scope) and "." not in rest:
+            functions = self.facts.method(scope, rest)
+            return [Target(f, self._bound_on_class(f), False) for f in functions]
+        return []
+
+    def _bound_on_class(self, function: int) -> int:
+        return 1 if "classmethod" in self.facts.program.scope(function).decorators else 0
+
+    def _constructor(self, class_id: int) -> list[Target]:
+        return [Target(f, 1, False) for f in self.facts.method(class_id, "__init__")]
+
+    def _super(self, scope_id: int, root: str, name: str, class_id: int) -> list[Target]:
+        after = class_id
+        if root != "super":
+            named = self.facts.resolver.classes(scope_id, root[6:-1])
+            after = named[0] if named else class_id
+        return [Target(f, 1, False) for f in self.facts.method(class_id, name, after)]
+
+    def _on(self, class_id: int, name: str, guessed: bool) -> list[Target]:
+        """A method of an instance: the class's own, and overrides below it."""
+        found = list(self.facts.method(class_id, name))
+        for below in self.facts.hierarchy.subclasses(class_id):
+            found.extend(self.facts.own_method(below, name))
+        return [Target(f, self._bound(f), guessed) for f in dict.fromkeys(found)]
+
+    def _bound(self, function: int) -> int:
+        return 0 if "staticmethod" in self.facts.program.scope(function).decorators else 1
+
+    def _held(self, scope_id: int, callee: str) -> list[Target]:
+        """A method of an object whose class is known from assignments or annotations, else by its name."""
+        base, _, name = callee.rpartition(".")
+        held = self.facts.types.chain(scope_id, base)
+        found = [t for class_id in held.classes for t in self._on(class_id, name, guessed=False)]
+        return found if found else self.by_name(name)
+
+    def by_name(self, name: str) -> list[Target]:
+        functions = [f for f in self.facts.definitions(name) if self._is_method(f)]
+        if not 0 < len(functions) <= _MOST_GUESSES:
+            return []
+        return [Target(f, self._bound(f), True) for f in functions]
+
+    def _is_method(self, function: int) -> bool:
+        if not self.facts.is_function(function):
+            return False
+        index, local = self.facts.program.locate(function)
+        heads = self.facts.program.file(index).heads
+        return bool(heads[heads[local][2]][0] == "c")
+
+    def parameter(self, target: Target, call: Call, position: int | str | None) -> str | None:
+        """Name of the parameter in which an argument of `call` arrives; None if it cannot be told."""
+        parameters = self.facts.program.scope(target.function).parameters
+        if isinstance(position, str):
+            if any(p.name == position and p.kind in "pk" for p in parameters):
+                return position
+            return next((p.name for p in parameters if p.kind == "w"), None)
+        if position is None:
+            return None
+        index = position + target.bound
+        positional = [p for p in parameters if p.kind in "op"]
+        if index < len(positional):
+            return positional[index].name
+        return next((p.name for p in parameters if p.kind == "v"), None)

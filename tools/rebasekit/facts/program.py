@@ -1,0 +1,233 @@
+"""The files of one tree as records, decoded when they are asked for."""
+
+from __future__ import annotations
+
+import marshal
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any
+
+from rebasekit.facts.records import (
+    MODULE,
+    SCRIPT,
+    Assign,
+    Body,
+    Call,
+    Guard,
+    Import,
+    Parameter,
+    Return,
+    Scope,
+)
+
+INIT = "__init__"
+RawImport = tuple[str, str, str | None, int, int, int]  # the fields of records.Import
+
+
+def module_name(path: str) -> str:
+    """`pkg/sub/__init__.py` is `pkg.sub`; folders without an `__init__.py` are packages all the same."""
+    name = path.removesuffix(".py").replace("/", ".")
+    return name.removesuffix("." + INIT) if name != INIT else ""
+
+
+def unpack(packed: bytes) -> tuple[Any, Any, Any, Any]:
+    """What `extract` packed: guards, scope heads, chains read per scope, and scope bodies."""
+    guards, heads, loads, bodies = marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
+    return guards, heads, loads, bodies
+
+
+class FileFacts:
+    """One file: scope heads at once, bodies on demand."""
+
+    def __init__(self, index: int, path: str, packed: bytes) -> None:
+        self.index = index
+        self.path = path
+        self.module = module_name(path)
+        self.is_package = path.endswith(INIT + ".py")
+        # An unread file has no scopes at all.
+        parts: tuple[Any, Any, Any, Any] = unpack(packed) if packed else (b"", (), (), ())
+        self._packed_guards, self.heads, self.loads, self._bodies = parts
+        self._scopes: dict[int, Scope] = {}
+        self._read: dict[int, Body] = {}
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    @property
+    def package(self) -> str:
+        """What a relative import of level one starts from."""
+        return self.module if self.is_package else self.module.rpartition(".")[0]
+
+    def scope(self, index: int) -> Scope:
+        scope = self._scopes.get(index)
+        if scope is None:
+            head = Scope._make(self.heads[index])
+            assert isinstance(head.bound, str)
+            scope = self._scopes[index] = head._replace(
+                parameters=self.parameters(index),
+                bound=tuple(head.bound.split()),  # kept as one spaced string: a tree has a million of these
+                imports=tuple(map(Import._make, head.imports)),
+            )
+        return scope
+
+    def parameters(self, index: int) -> tuple[Parameter, ...]:
+        packed = self.heads[index][8]
+        return tuple(map(Parameter._make, marshal.loads(packed))) if packed else ()  # noqa: S302 - our own cache
+
+    @cached_property
+    def _guards(self) -> tuple[tuple[int, str, bool, int], ...]:
+        guards: tuple[tuple[int, str, bool, int], ...]
+        guards = marshal.loads(self._packed_guards) if self._packed_guards else ()  # noqa: S302 - our own cache
+        return guards
+
+    def body(self, index: int) -> Body:
+        body = self._read.get(index)
+        if body is None:
+            lines, calls, returns = self.raw_body(index)
+            body = self._read[index] = Body(
+                self.loads[index],
+                lines,
+                tuple(map(Call._make, calls)),
+                tuple(map(Assign._make, self.raw_assigns(index))),
+                tuple(map(Return._make, returns)),
+            )
+        return body
+
+    def raw_body(self, index: int) -> tuple[tuple[int, ...], tuple[Call, ...], tuple[Return, ...]]:
+        """Line of each load, calls and returns, as bare tuples in the order of `records`' fields."""
+        body: tuple[tuple[int, ...], tuple[Call, ...], tuple[Return, ...]]
+        body = marshal.loads(self._bodies[index][0])  # noqa: S302 - our own cache
+        return body
+
+    def raw_assigns(self, index: int) -> tuple[Assign, ...]:
+        """Assignments as bare tuples in the order of `Assign`'s fields."""
+        packed = self._bodies[index][1]
+        assigns: tuple[Assign, ...] = marshal.loads(packed) if packed else ()  # noqa: S302 - our own cache
+        return assigns
+
+    @cached_property
+    def top(self) -> tuple[dict[str, list[RawImport]], frozenset[str]]:
+        """Imports by alias, and other bound names, at module level (script blocks included)."""
+        imports: dict[str, list[RawImport]] = {}
+        bound: set[str] = set()
+        for head in self.heads:
+            if head[0] in (MODULE, SCRIPT):
+                bound.update(head[10].split())
+                for item in head[11]:
+                    if item[3] >= 0:
+                        imports.setdefault(item[0], []).append(item)
+            elif "g" in head[12]:
+                # `global x` in a function makes x a module global, even if only functions assign it.
+                bound.update(item[0] for item in head[11] if item[3] < 0)
+        return imports, frozenset(bound)
+
+    def guards(self, index: int) -> list[Guard]:
+        """Tests on the way to guard `index`, outermost first."""
+        found = []
+        while index:
+            guard = Guard._make(self._guards[index])
+            found.append(guard)
+            index = guard.parent
+        return found[::-1]
+
+    def forget_guards(self) -> None:
+        """Let go of the decoded guards: linking looks at few of them, once, and a tree has 45 MB of them."""
+        self.__dict__.pop("_guards", None)
+
+    def guard(self, index: int) -> Guard:
+        return Guard._make(self._guards[index])
+
+    @cached_property
+    def children(self) -> dict[int, dict[str, list[int]]]:
+        """Definitions directly inside each scope, by name; twins (if/else, overloads) share a name."""
+        found: dict[int, dict[str, list[int]]] = {}
+        for index, head in enumerate(self.heads):
+            if head[2] >= 0:
+                parent = head[2]
+                # What a script block defines is a module global, as in any `if`.
+                if self.heads[parent][0] == "x":
+                    parent = 0
+                found.setdefault(parent, {}).setdefault(head[1].rpartition(".")[2], []).append(index)
+        return found
+
+
+class Program:
+    """Every file of a tree; scope ids count through all files, in path order."""
+
+    def __init__(self, paths: list[str], sizes: list[int], load: Callable[[int], FileFacts], unread: dict[str, str]):
+        self.paths = paths
+        self.unread = unread  # path to reason
+        self._load = load
+        self._files: dict[int, FileFacts] = {}
+        self.first = [0]
+        for size in sizes:
+            self.first.append(self.first[-1] + size)
+
+    def __len__(self) -> int:
+        return self.first[-1]
+
+    def file(self, index: int) -> FileFacts:
+        found = self._files.get(index)
+        if found is None:
+            found = self._files[index] = self._load(index)
+        return found
+
+    @cached_property
+    def index_of(self) -> dict[str, int]:
+        return {path: index for index, path in enumerate(self.paths)}
+
+    @cached_property
+    def modules(self) -> dict[str, int]:
+        """File index by module name; a package's `__init__.py` wins over a module beside it."""
+        return {
+            module_name(path): index
+            for index, path in sorted(enumerate(self.paths), key=lambda item: item[1].endswith(INIT + ".py"))
+        }
+
+    @cached_property
+    def packages(self) -> set[str]:
+        """Every folder that holds Python files, however deep."""
+        found: set[str] = set()
+        for path in self.paths:
+            folder = path.rpartition("/")[0]
+            while folder and (name := folder.replace("/", ".")) not in found:
+                found.add(name)
+                folder = folder.rpartition("/")[0]
+        return found
+
+    def locate(self, scope_id: int) -> tuple[int, int]:
+        """File index and index within the file of a scope id."""
+        index = bisect_right(self.first, scope_id) - 1
+        return index, scope_id - self.first[index]
+
+    def file_of(self, scope_id: int) -> FileFacts:
+        return self.file(self.locate(scope_id)[0])
+
+    def scope(self, scope_id: int) -> Scope:
+        index, local = self.locate(scope_id)
+        return self.file(index).scope(local)
+
+    def body(self, scope_id: int) -> Body:
+        index, local = self.locate(scope_id)
+        return self.file(index).body(local)
+
+    def enclosing_class(self, scope_id: int) -> int | None:
+        """The class whose method this scope is, or is nested in."""
+        index, local = self.locate(scope_id)
+        heads = self.file(index).heads
+        while local > 0:
+            parent = heads[local][2]
+            if heads[local][0] == "f" and parent >= 0 and heads[parent][0] == "c":
+                return self.first[index] + int(parent)
+            local = parent
+        return None
+
+    def label(self, scope_id: int) -> str:
+        """How a scope is called in reports: its qualified name, `<module>` for module level."""
+        scope = self.scope(scope_id)
+        return "<module>" if scope.kind in "mx" and "." not in scope.name else scope.name
+
+    def ids(self, file: FileFacts, locals_: Iterable[int]) -> list[int]:
+        return [self.first[file.index] + local for local in locals_]

@@ -1,0 +1,267 @@
+"""Which scopes can run, starting from the entry points: rapid type analysis over the whole tree.
+
+A function runs when a running scope names it, whether it calls it or hands it on (a process target, a callback, an
+entry of a table). A method runs when a running scope names it and some class that has it is built by then. A class
+is built when a running scope calls it or lets it escape as a value. Calls that are certain are followed before
+those that are guessed from a bare method name, so chains prefer what a reader would accept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from rebasekit.facts.hierarchy import Hierarchy
+from rebasekit.facts.program import Program
+from rebasekit.facts.records import CLASS, FUNCTION, SCRIPT
+from rebasekit.facts.resolve import Entity, Resolver
+from rebasekit.facts.scan import Origin, Scanner
+from rebasekit.facts.settings import SCRIPTED, SERVING, SIMULATION, TEST, Settings
+
+# What frameworks call by themselves on classes that inherit from them.
+_FRAMEWORK = frozenset(
+    {
+        *("run", "main", "forward", "backward", "emit", "format", "filter", "default", "handle", "dispatch"),
+        *("setUp", "tearDown", "setup", "teardown", "visit", "generic_visit", "do_GET", "do_POST", "do_PUT"),
+    }
+)
+_PLAIN_BASES = frozenset({"object", "ABC", "abc.ABC", "Protocol", "Generic", "typing.Generic", "typing.Protocol"})
+
+
+class Reachability:
+    """The result: `state` per scope id (see LEVELS), `parent` and `line` of the call that reached it first."""
+
+    def __init__(self, program: Program, resolver: Resolver, hierarchy: Hierarchy, settings: Settings) -> None:
+        self.program = program
+        self.resolver = resolver
+        self.hierarchy = hierarchy
+        self.settings = settings
+        self.state = bytearray(len(program))
+        self.parent = array("i", [-1]) * len(program)
+        self.line = array("i", [0]) * len(program)
+        self.built: dict[int, int] = {}  # class to the level at which it was first built
+        self.tests = [bool(settings.test_pattern.search(path)) for path in program.paths]
+        self.level = SERVING
+        self._certain: deque[int] = deque()
+        self._guessed: deque[tuple[int, Origin]] = deque()
+        self._deferred: list[tuple[int, Origin]] = []
+        self._demanded: dict[str, Origin] = {}
+        self._on_class: dict[int, dict[str, Origin]] = {}
+        self._effective: set[int] = set()
+        self._methods: dict[str, list[int]] = {}
+        self._scans = False
+        self._packages: dict[str, Origin] = {}  # named in strings by running code, not scanned yet
+        self._scanner = Scanner(self)
+        self._index_methods()
+
+    def _index_methods(self) -> None:
+        for class_id in self.hierarchy.links:
+            for name, scopes in self.methods(class_id):
+                self._methods.setdefault(name, []).extend(scopes)
+
+    def methods(self, class_id: int) -> Iterator[tuple[str, list[int]]]:
+        index, local = self.program.locate(class_id)
+        file = self.program.file(index)
+        for name, children in file.children.get(local, {}).items():
+            functions = [c for c in children if file.heads[c][0] == FUNCTION]
+            if functions:
+                yield name, self.program.ids(file, functions)
+
+    # passes
+
+    def run(self, roots: Iterable[int] = ()) -> Reachability:
+        for entry in self.settings.entries:
+            self._enter(entry)
+        for root in roots:
+            self.mark(root, (-1, 0))
+            if root in self.hierarchy.links:
+                self.build(root, (-1, 0))
+        self._drain()
+        self.level = SIMULATION
+        for scope, origin in self._deferred:
+            self.mark(scope, origin)
+        self._drain()
+        self.level = SCRIPTED
+        self._seed(lambda file, head: head[0] == SCRIPT and not self.tests[file])
+        self.level = TEST
+        self._seed(lambda file, head: self.tests[file])
+        del self._scanner  # it refers back to this object, and nobody collects cycles while a tree is linked
+        return self
+
+    def _enter(self, entry: str) -> None:
+        module, _, function = entry.partition(":")
+        index = self.program.modules.get(module)
+        if index is None:
+            return
+        start = self.program.first[index]
+        self.import_module(module, (-1, 0))
+        if function:
+            for entity in self.resolver.member(index, function):
+                self.use(entity, (start, 0))
+        for local, head in enumerate(self.program.file(index).heads):
+            if head[0] == SCRIPT and not function:
+                self.mark(start + local, (start, head[3]))
+
+    def _seed(self, wanted: Callable[[int, Any], bool]) -> None:
+        for index in range(len(self.program.paths)):
+            file = self.program.file(index)
+            for local, head in enumerate(file.heads):
+                if wanted(index, head):
+                    self.mark(self.program.first[index] + local, (-1, 0))
+                    if head[0] == CLASS and self.level == TEST:
+                        self.build(self.program.first[index] + local, (-1, 0))
+        self._drain()
+
+    def _drain(self) -> None:
+        while self._certain or self._guessed:
+            while self._certain:
+                self._scanner.process(self._certain.popleft())
+            while self._guessed and not self._certain:
+                scope, origin = self._guessed.popleft()
+                self.mark(scope, origin)
+
+    # marking
+
+    def mark(self, scope: int, origin: Origin) -> None:
+        if self.state[scope]:
+            return
+        index, local = self.program.locate(scope)
+        if self.level < TEST and self.tests[index]:
+            return
+        if self.level == SERVING and self.settings.simulation_pattern.search(self.program.file(index).heads[local][1]):
+            self._deferred.append((scope, origin))
+            return
+        self.state[scope] = self.level
+        self.parent[scope], self.line[scope] = origin
+        self._certain.append(scope)
+        if scope in self.hierarchy.links and self.hierarchy.is_enum(scope):
+            self.build(scope, origin)  # its members are its instances
+
+    def guess(self, scope: int, origin: Origin) -> None:
+        if not self.state[scope]:
+            self._guessed.append((scope, origin))
+
+    def import_module(self, module: str, origin: Origin) -> None:
+        """Importing a module runs it and every package above it."""
+        while module:
+            index = self.program.modules.get(module)
+            if index is not None:
+                if self.state[self.program.first[index]]:
+                    return
+                if len(self.program.file(index)):
+                    self.mark(self.program.first[index], origin)
+            module = module.rpartition(".")[0]
+
+    def scan_package(self, package: str, origin: Origin) -> None:
+        """A string names a package: whoever imports all modules of some package may import these."""
+        self._packages.setdefault(package, origin)
+        if self._scans:
+            self.scan_packages()
+
+    def scan_packages(self) -> None:
+        self._scans = True
+        packages, self._packages = self._packages, {}
+        for package, origin in packages.items():
+            for module, index in self.program.modules.items():
+                if module.rpartition(".")[0] == package and len(self.program.file(index)):
+                    self.guess(self.program.first[index], origin)
+
+    def use(self, entity: Entity, origin: Origin) -> list[int]:
+        """A running scope names this; return the classes that it names."""
+        if entity.kind == "module":
+            self.import_module(entity.name, origin)
+            return []
+        if entity.kind != "definition":
+            if entity.kind == "global" and entity.rest:
+                self._scanner.attributes(self._scanner.types.of_global(entity), entity.rest, origin)
+            if entity.kind == "global":
+                return self.resolver.as_classes(entity) if not entity.rest else []
+            return []
+        if self.resolver.kind(entity.scope) == CLASS:
+            return self._use_class(entity, origin)
+        self.mark(entity.scope, origin)
+        self.demand_all(entity.rest, origin)
+        return []
+
+    def _use_class(self, entity: Entity, origin: Origin) -> list[int]:
+        self.mark(entity.scope, origin)
+        if not entity.rest:
+            return [entity.scope]
+        name, _, rest = entity.rest.partition(".")
+        for scope in self.lookup(entity.scope, name):
+            self.mark(scope, origin)
+        self.demand_all(rest, origin)
+        return self.resolver.as_classes(entity)
+
+    def lookup(self, class_id: int, name: str, after: int | None = None) -> list[int]:
+        """The method `name` that an instance has; `after` skips the order up to and with that class (`super`)."""
+        order = self.hierarchy.order(class_id)
+        if after is not None and after in order:
+            order = order[order.index(after) + 1 :]
+        for owner in order:
+            index, local = self.program.locate(owner)
+            file = self.program.file(index)
+            children = [c for c in file.children.get(local, {}).get(name, ()) if file.heads[c][0] == FUNCTION]
+            if children:
+                return self.program.ids(file, children)
+        return []
+
+    def demand_all(self, rest: str, origin: Origin) -> None:
+        if rest:
+            for name in rest.split("."):
+                self.demand(name, origin)
+
+    def demand(self, name: str, origin: Origin) -> None:
+        """Some object's attribute `name` is used: every built class that has such a method may be meant."""
+        if name not in self._demanded:
+            self._demanded[name] = origin
+            for scope in self._methods.get(name, ()):
+                if scope in self._effective:
+                    self.guess(scope, origin)
+
+    def demand_on(self, class_id: int, name: str, origin: Origin) -> None:
+        """`self.name` inside a class: that class and whatever is built below it."""
+        known = self._on_class.setdefault(class_id, {})
+        if name in known:
+            return
+        known[name] = origin
+        built = [c for c in (class_id, *self.hierarchy.subclasses(class_id)) if c in self.built]
+        for owner in built or [class_id]:
+            for scope in self.lookup(owner, name):
+                self.mark(scope, origin)
+
+    def build(self, class_id: int, origin: Origin) -> None:
+        """An instance of this class can exist."""
+        if class_id in self.built:
+            return
+        if self.level < TEST and self.tests[self.program.locate(class_id)[0]]:
+            return
+        self.built[class_id] = self.level
+        order = self.hierarchy.order(class_id)
+        framework = bool(self.hierarchy.external(class_id) - _PLAIN_BASES)
+        seen: set[str] = set()
+        for owner in order:
+            self.mark(owner, origin)
+            for name, scopes in self.methods(owner):
+                if name not in seen:
+                    seen.add(name)
+                    for scope in scopes:
+                        self._offer(scope, name, order, origin, framework)
+
+    def _offer(self, scope: int, name: str, order: tuple[int, ...], origin: Origin, framework: bool) -> None:
+        """A built class has this method: does anything running ask for it?"""
+        self._effective.add(scope)
+        if name.startswith("__") and name.endswith("__"):
+            self.mark(scope, origin)
+            return
+        for owner in order:
+            asked = self._on_class.get(owner, {}).get(name)
+            if asked is not None:
+                self.mark(scope, asked)
+                return
+        if name in self._demanded:
+            self.guess(scope, self._demanded[name])
+        elif framework and name in _FRAMEWORK:
+            self.guess(scope, origin)

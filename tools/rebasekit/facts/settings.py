@@ -1,0 +1,40 @@
+"""What a tree's reader must be told: where serving starts, and how tests and simulations are recognised."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+# How a scope can be reached; the numbers are indexes into LEVELS.
+DEAD, SERVING, SIMULATION, SCRIPTED, TEST = range(5)
+LEVELS = ("dead", "serving", "simulation", "script", "test")
+
+TEST_PATHS = r"(^|/)(tests?|testing|unit_tests?)/|(^|/)(test_[^/]*|[^/]*_test|unit_?tests?|conftest)\.py$"
+SIMULATIONS = r"(?i)(^|[._])(simulat|mock)"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`entries` are modules (their `__main__` block included) or `module:function`; the rest are regular expressions.
+
+    `test_paths` is searched in a file's path, `simulations` in a scope's qualified name.
+    """
+
+    entries: tuple[str, ...]
+    test_paths: str = TEST_PATHS
+    simulations: str = SIMULATIONS
+
+    @cached_property
+    def key(self) -> str:
+        text = "\0".join([*self.entries, self.test_paths, self.simulations])
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def test_pattern(self) -> re.Pattern[str]:
+        return re.compile(self.test_paths)
+
+    @cached_property
+    def simulation_pattern(self) -> re.Pattern[str]:
+        return re.compile(self.simulations)
