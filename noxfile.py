@@ -7,6 +7,7 @@ Each session keeps its environment and installs again only when pyproject.toml, 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -77,3 +78,49 @@ def truth(session: nox.Session) -> None:
     """Score `reach` against what people read by hand."""
     install(session, ".[dev]")
     session.run("python", "-m", "tests.truth", *session.posargs)
+
+
+@nox.session
+def series(session: nox.Session) -> None:
+    """Run the patches' tests on the real classes of releases, by default all of upstream-map/; no GPU needed."""
+    install(session, ".[serve]")
+    summary = [] if session.posargs else ["--summary", "docs/series-tests.md"]
+    session.run("python", "-m", "rebasekit", "build", "--trees", *summary, *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build, install and prove patched wheels: `nox -s build -- v0.5.20`, or all of upstream-map/."""
+    install(session, ".[serve]")
+    session.run("python", "-m", "rebasekit", "build", *session.posargs)
+
+
+@nox.session
+def smoke(session: nox.Session) -> None:
+    """Serve a patched release and see what of it runs: `nox -s smoke -- v0.5.20 [--device cuda]`."""
+    install(session, ".[serve]")
+    session.run("python", "-m", "rebasekit", "smoke", *(session.posargs or ["--help"]))
+
+
+def each_release(name: str, verb: str) -> None:
+    """`build-v0.5.20` and so on, so that a CI matrix can take `nox -t builds --list --json`."""
+    tags = (path.stem for path in (ROOT / "upstream-map").glob("v[0-9]*.toml"))
+    for tag in sorted(tags, key=lambda tag: [int(part) for part in re.findall("[0-9]+", tag)]):
+
+        def run(session: nox.Session, tag: str = tag) -> None:
+            install(session, ".[serve]")
+            session.run("python", "-m", "rebasekit", verb, tag, *session.posargs)
+
+        run.__doc__ = f"The session `{name}` for {tag}."
+        nox.session(run, name=f"{name}-{tag}", tags=[f"{name}s"])
+
+
+each_release("build", "build")
+each_release("smoke", "smoke")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Draw the README's picture from a real run: `nox -s docs -- v0.5.20`."""
+    install(session, ".[dev]")
+    session.run("python", "-m", "tests.pictures", *session.posargs)
