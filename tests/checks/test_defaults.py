@@ -1,0 +1,346 @@
+"""Defaults that a patch relies on: holding, pinned, flipped, and the hunks that a flip bypasses (case 20)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from harness import Case, patch_toml, series
+
+from rebasekit.checks.defaults import Defaults, ReliedHunk, defaults, propose
+from rebasekit.checks.defaults.relied import Malformed, parse
+from rebasekit.checks.survive.lazy import lazy_facts
+from rebasekit.facts.query import Facts
+from rebasekit.facts.settings import Settings
+from rebasekit.facts.source import ListingTree, blob_id, listing_key
+
+Tree = Mapping[str, str]
+ENTRY = 'default CORE_BACKEND == "python"'
+
+
+def facts_of(tree: Tree, cache: Path) -> Facts:
+    data = {path: textwrap.dedent(text).encode() for path, text in tree.items()}
+    blobs = {blob_id(content): content for content in data.values()}
+    listing = {path: blob_id(content) for path, content in data.items()}
+    source = ListingTree(listing_key(listing), listing, lambda ids: ((i, blobs[i]) for i in ids))
+    return lazy_facts(cache, source, Settings(entries=("pkg.main",)))
+
+
+ENVIRON = """
+    class EnvStr:
+        def __init__(self, default): ...
+        def get(self): ...
+    class Envs:
+        CORE_BACKEND = EnvStr("{default}")
+    envs = Envs()
+    """
+REGISTRY = """
+    from typing import Callable
+    _CORES: dict[str, Callable] = {}
+
+    def register(name, factory):
+        _CORES[name] = factory
+
+    def _python_core(parts) -> "Core":
+        from pkg.core import PythonCore
+        return PythonCore(parts)
+
+    def _native_core(parts) -> "Core":
+        from pkg.native import NativeCore
+        return NativeCore()
+
+    register("python", _python_core)
+    register("rust", _native_core)
+
+    def create(name, parts) -> "Core":
+        return _CORES[name](parts)
+
+    class Core:
+        def evict(self, tracker): ...
+        def load(self): ...
+    """
+CORE = """
+    from pkg.registry import Core
+    class PythonCore(Core):
+        def __init__(self, parts):
+            self.parts = parts
+        def evict(self, tracker):
+            for part in self.parts:
+                part.evict(tracker)
+        def load(self): ...
+    """
+NATIVE = """
+    from engine import Engine
+    from pkg.registry import Core
+    class NativeCore(Core):
+        def __init__(self):
+            self._engine = self._kind()(1)
+        def _kind(self) -> type:
+            return Engine
+        def evict(self, tracker):
+            return self._engine.evict(tracker)
+        def load(self):
+            return self._engine.load()
+    """
+COMPONENT = """
+    class Component:
+        def evict(self, tracker):
+            self._next()
+        def _next(self):
+            self._ours()
+        def _ours(self): ...
+        def prepare(self):
+            self._int8()
+        def _int8(self): ...
+    """
+MAIN = """
+    from pkg.component import Component
+    from pkg.environ import envs
+    from pkg.registry import create
+    class Cache:
+        def __init__(self):
+            self.part = Component()
+            self.core = create(envs.CORE_BACKEND.get(), [self.part])
+        def run(self):
+            self.part.prepare()
+            self.core.evict({})
+            self.core.load()
+    if __name__ == "__main__":
+        Cache().run()
+    """
+
+
+def tree(default: str = "python", **other: str) -> dict[str, str]:
+    return {
+        "pkg/environ.py": ENVIRON.format(default=default),
+        "pkg/registry.py": REGISTRY,
+        "pkg/core.py": CORE,
+        "pkg/native.py": NATIVE,
+        "pkg/component.py": COMPONENT,
+        "pkg/main.py": MAIN,
+        **other,
+    }
+
+
+def line_of(text: str, what: str) -> tuple[int, ...]:
+    lines = textwrap.dedent(text).split("\n")
+    return (next(n for n, line in enumerate(lines, 1) if what in line),)
+
+
+def hunk(name: str, what: str, *relies: str) -> ReliedHunk:
+    return ReliedHunk("p", name, "pkg/component.py", line_of(COMPONENT, what), relies)
+
+
+EVICT = hunk("evict", "self._ours()", ENTRY)
+OURS = hunk("ours", "def _ours")  # in a bypassed method, though it says nothing of a default
+INT8 = hunk("int8", "def _int8")  # both cores need it
+
+
+def found(found: Defaults) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for finding in found.findings:
+        names.setdefault(finding.kind, []).append(finding.hunk)
+    return names
+
+
+def run(tmp_path: Path, new: Tree, *hunks: ReliedHunk, old: Tree | None = None, **pins: object) -> Defaults:
+    before = facts_of(old or tree(), tmp_path)
+    return defaults(hunks, before, facts_of(new, tmp_path), pins=pins, tag="v2")
+
+
+def test_a_default_that_holds(tmp_path: Path) -> None:
+    result = run(tmp_path, tree(), EVICT, OURS, INT8)
+    assert (found(result), result.notes) == ({}, ())
+    assert result.standings[0].state == "holds"
+
+
+def test_a_flip_calls_out_the_bypassed_hunks_and_not_the_live_one(tmp_path: Path) -> None:
+    result = run(tmp_path, tree("rust"), EVICT, OURS, INT8)
+    assert found(result) == {"default-flipped": ["evict"], "bypassed": ["evict", "ours"]}
+    flipped, bypassed = result.findings[0].message, result.findings[1].message
+    assert "`CORE_BACKEND` is 'rust' (pkg/environ.py:" in flipped and "was 'python'" in flipped
+    assert "nothing calls `Component._next`" in bypassed and "`_python_core`" in bypassed
+
+
+def test_a_pin_of_the_deployment_undoes_the_flip(tmp_path: Path) -> None:
+    result = run(tmp_path, tree("rust"), EVICT, OURS, INT8, CORE_BACKEND="python")
+    assert found(result) == {}
+    assert result.standings[0].state == "pinned"
+    assert "the deployment sets 'python', which keeps p/evict working" in result.notes[0]
+
+
+def test_a_pin_that_breaks_what_the_patch_relies_on(tmp_path: Path) -> None:
+    result = run(tmp_path, tree(), EVICT, OURS, INT8, CORE_BACKEND="rust")
+    assert found(result) == {"default-flipped": ["evict"], "bypassed": ["evict", "ours"]}
+
+
+def test_the_other_core_asks_the_components_too(tmp_path: Path) -> None:
+    """A second implementation that holds the components calls their methods: nothing is bypassed."""
+    native = CORE.replace("PythonCore", "NativeCore")
+    new = tree(
+        "rust", **{"pkg/native.py": native, "pkg/registry.py": REGISTRY.replace("NativeCore()", "NativeCore(parts)")}
+    )
+    assert found(run(tmp_path, new, EVICT, OURS)) == {"default-flipped": ["evict"]}
+
+
+def test_somebody_else_builds_the_old_core(tmp_path: Path) -> None:
+    main = MAIN.replace("self.part.prepare()", "self.part.prepare()\n            PythonCore([self.part]).evict({})")
+    new = tree("rust", **{"pkg/main.py": "\n    from pkg.core import PythonCore" + main})
+    assert found(run(tmp_path, new, EVICT)) == {"default-flipped": ["evict"]}
+
+
+BRANCH = """
+    from pkg.component import Component
+    from pkg.environ import envs
+    class Cache:
+        def __init__(self):
+            self.part = Component()
+            self.backend = envs.CORE_BACKEND.get()
+        def run(self):
+            if self.backend == "python":
+                self.part.evict({})
+            else:
+                self.part.prepare()
+    if __name__ == "__main__":
+        Cache().run()
+    """
+
+
+@pytest.mark.parametrize("call", ["self.part.evict({})", "old_way(self.part)", "Component.evict(self.part, {})"])
+def test_a_branch_chooses(tmp_path: Path, call: str) -> None:
+    way = "\n    def old_way(part: Component):\n        part.evict({})\n    class Cache"
+    main = {"pkg/main.py": BRANCH.replace("self.part.evict({})", call).replace("\n    class Cache", way)}
+    assert found(run(tmp_path, tree("rust", **main), EVICT, INT8)) == {
+        "default-flipped": ["evict"],
+        "bypassed": ["evict"],
+    }
+    assert found(run(tmp_path, tree(**main), EVICT, INT8)) == {}
+
+
+@pytest.mark.parametrize(
+    ("entry", "old", "new"),
+    [
+        ("default pkg.a.GRID == 64", "GRID = 64", "GRID = 128"),
+        (
+            "default pkg.a.Args.dtype == 'auto'",
+            "class Args:\n    dtype: str = 'auto'",
+            "class Args:\n    dtype: str = 'fp8'",
+        ),
+        ("default Args.dtype == 'auto'", "class Args:\n    dtype: str = 'auto'", "class Args:\n    dtype: str = 'fp8'"),
+        (
+            "default Args.n == 1",
+            "class Args:\n    n: int = field(default=1)",
+            "class Args:\n    n: int = field(default=2)",
+        ),
+        (
+            "default --page-size == 1",
+            "p.add_argument('--page-size', default=1)",
+            "p.add_argument('--page-size', default=2)",
+        ),
+        ("default pkg.a.f(mode) == True", "def f(x, mode=True): ...", "def f(x, mode=False): ..."),
+        (
+            "default pkg.a.C.m(mode) == None",
+            "class C:\n    def m(self, mode=None): ...",
+            "class C:\n    def m(self, mode=1): ...",
+        ),
+        (
+            "default MY_FLAG == '0'",
+            "import os\nx = os.getenv('MY_FLAG', '0')",
+            "import os\nx = os.environ.get('MY_FLAG', '1')",
+        ),
+        ('registry TABLE["a"] == f', "def f(): ...\nTABLE = {'a': f}", "def f(): ...\ndef g(): ...\nTABLE = {'a': g}"),
+        (
+            'registry register["a"] == f',
+            "def f(): ...\nregister('a', f)",
+            "def f(): ...\ndef g(): ...\nregister('a', g)",
+        ),
+        ("default pkg.a.LIMIT == 1", "LIMIT = 1", "LIMIT = compute()"),
+        ("default pkg.a.LIMIT == 1", "LIMIT = 1", "OTHER = 1"),
+    ],
+)
+def test_every_kind_of_default(tmp_path: Path, entry: str, old: str, new: str) -> None:
+    relying = ReliedHunk("p", "h", "pkg/a.py", (1,), (entry,))
+    before, after = {"pkg/a.py": old + "\n"}, {"pkg/a.py": new + "\n"}
+    assert found(run(tmp_path, before, relying, old=before)) == {}
+    assert found(run(tmp_path, after, relying, old=before)) == {"default-flipped": ["h"]}
+
+
+def test_a_class_that_is_put_together_from_others(tmp_path: Path) -> None:
+    new = {
+        "pkg/args.py": "class Args: ...\nArgs = make(Mamba)\n",
+        "pkg/fields.py": "class Mamba:\n    ratio: float = 0.9\n",
+    }
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), ("default Args.ratio == 0.9",))
+    assert found(run(tmp_path, new, relying, old=new)) == {}
+
+
+@pytest.mark.parametrize("pin", ["1", "true", "True"])
+def test_an_environment_variable_is_a_string_and_means_a_switch(tmp_path: Path, pin: str) -> None:
+    flag = {"pkg/a.py": "class Envs:\n    FLAG = EnvBool(False)\n"}
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), ("default FLAG == True",))
+    assert found(run(tmp_path, flag, relying, old=flag, FLAG=pin)) == {}
+    assert found(run(tmp_path, flag, relying, old=flag)) == {"default-flipped": ["h"]}
+
+
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
+    relying = ReliedHunk("p", "h", "pkg/m.py", (), (ENTRY,))
+    result = run(tmp_path, {"pkg/environ.py": "class Envs(:\n", "pkg/m.py": "x = 1\n"}, relying)
+    assert found(result) == {"unread": ["h"]}
+
+
+@pytest.mark.parametrize(
+    "text", ["CORE == 1", "default X", "default X == (", "registry T == f", "default T['a'] == 1", "default a b == 1"]
+)
+def test_an_entry_that_says_nothing(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Malformed):
+        parse(text)
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), (text,))
+    assert "cannot be checked" in run(tmp_path, {"pkg/a.py": ""}, relying).findings[0].message
+
+
+def test_proposals(tmp_path: Path) -> None:
+    """The table between the entry point and the eviction is found, and the live helper gets none."""
+    evict = hunk("evict", "self._ours()")
+    assert propose(facts_of(tree(), tmp_path), [evict, INT8]) == {"p/evict": (ENTRY,)}
+    assert propose(facts_of(tree("rust"), tmp_path), [INT8]) == {}
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    """Pinned in series.toml: exit 0 and a note; without the pin: exit 1 and both kinds."""
+    evict = f"""
+        id = "evict"
+        file = "pkg/component.py"
+        scope = "Component._next"
+        place = "after"
+        at = "self._ours()"
+        lines = "self._int8()"
+        relies = ['{ENTRY}']
+        """
+    extra = 'entries = ["pkg.main"]\n[environment]\nCORE_BACKEND = "python"\n'
+    head, _, rest = series("v1.0.0", patches=["p"]).partition("\n\n[upstream]")
+    texts = {
+        tag: {p: textwrap.dedent(t) for p, t in tree(d).items()}
+        for tag, d in (("v1.0.0", "python"), ("v1.1.0", "rust"))
+    }
+    texts["v1.1.0"]["pkg/component.py"] = texts["v1.1.0"]["pkg/component.py"].replace(
+        "def _int8(self)", "def _int8(self, x)"
+    )
+    patchset = {
+        "p/patch.toml": patch_toml(evict),
+        "series.toml": f'{head}\nentries = ["pkg.main"]\n\n[upstream]{rest}\n' + extra.partition("\n")[2],
+    }
+    case = Case(tmp_path, upstream=texts, patchset=patchset)
+    assert case.run("rebase", "v1.0.0").exit == 0  # stores the first release
+    pinned = case.run("defaults", "--tag", "v1.1.0", json=True)
+    assert (pinned.exit, pinned.json["findings"], len(pinned.json["notes"])) == (0, [], 1)
+    free = case.run("defaults", "--tag", "v1.1.0", "--no-pins", json=True)
+    assert (free.exit, [f["kind"] for f in free.json["findings"]]) == (1, ["default-flipped", "bypassed"])
+    assert case.run("defaults", "--tag", "v1.1.0", "--assume", "CORE_BACKEND").exit == 2
+    assert "pinned" in case.run("defaults", "--tag", "v1.1.0").stdout
+    lost = case.run("survive", "--tag", "v1.1.0", json=True)
+    assert (lost.exit, [f["kind"] for f in lost.json["findings"]]) == (1, ["signature-changed"])
+    assert "it requires `x`" in lost.json["findings"][0]["message"]
+    assert "signature-changed" in case.run("survive", "--tag", "v1.1.0", "p").stdout
+    assert case.run("survive", "--tag", "v1.0.0").exit == 0

@@ -1,0 +1,368 @@
+"""What our lines use of upstream, compared between two small trees: each kind, and its twin that is fine."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from rebasekit.checks.survive import Sight, Survival, UsedHunk, survive
+from rebasekit.checks.survive.lazy import lazy_facts
+from rebasekit.facts.query import Facts
+from rebasekit.facts.settings import Settings
+from rebasekit.facts.source import ListingTree, blob_id, listing_key
+
+MARK = "#@"  # ends a line of ours
+Tree = Mapping[str, str]
+Check = Callable[..., Survival]
+
+
+def facts_of(tree: Tree, cache: Path) -> Facts:
+    data = {path: textwrap.dedent(text).encode() for path, text in tree.items()}
+    blobs = {blob_id(content): content for content in data.values()}
+    listing = {path: blob_id(content) for path, content in data.items()}
+    source = ListingTree(listing_key(listing), listing, lambda ids: ((i, blobs[i]) for i in ids))
+    return lazy_facts(cache, source, Settings(entries=("pkg.main",)))
+
+
+def sight(tree: Tree) -> Sight | None:
+    """The lines marked as ours, in the one file that has any."""
+    for path, text in tree.items():
+        source = textwrap.dedent(text)
+        lines = tuple(n for n, line in enumerate(source.split("\n"), 1) if line.endswith(MARK))
+        if lines:
+            return Sight(path, lines, source.encode())
+    return None
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Check:
+    """Compare two trees; `ours` is a new module of ours in both, `extra` names listed uses."""
+
+    def run(old: Tree, new: Tree, ours: str = "", uses: tuple[str, ...] = ()) -> Survival:
+        if ours:
+            lines = textwrap.dedent(ours).split("\n")
+            marked = "\n".join(f"{line}  {MARK}" if line.strip() else line for line in lines)
+            old, new = {**old, "pkg/ours.py": marked}, {**new, "pkg/ours.py": marked}
+        hunk = UsedHunk("p", "h", sight(old), sight(new), uses)
+        return survive([hunk], facts_of(old, tmp_path), facts_of(new, tmp_path), tag="v2")
+
+    return run
+
+
+def kinds(found: Survival) -> list[str]:
+    return [finding.kind for finding in found.findings]
+
+
+def message(found: Survival) -> str:
+    assert len(found.findings) == 1, found.findings
+    return found.findings[0].message
+
+
+def test_import_of_a_function_that_moved(check: Check) -> None:
+    """Case 14: a new file never conflicts, so nothing but this check says that its import broke."""
+    found = check(
+        {"pkg/layers/merge.py": "def merge_state(a, b): ...\n"},
+        {"pkg/layers/attention/merge.py": "def merge_state(a, b): ...\n", "pkg/layers/merge.py": ""},
+        "from pkg.layers.merge import merge_state",
+    )
+    assert kinds(found) == ["api-moved"]
+    assert "`pkg.layers.attention.merge.merge_state`" in message(found)
+    assert (found.findings[0].file, found.findings[0].line) == ("pkg/ours.py", 1)
+
+
+def test_import_through_the_old_place_still_works(check: Check) -> None:
+    found = check(
+        {"pkg/merge.py": "def merge_state(a, b): ...\n"},
+        {"pkg/new.py": "def merge_state(a, b): ...\n", "pkg/merge.py": "from pkg.new import merge_state\n"},
+        "from pkg.merge import merge_state",
+    )
+    assert kinds(found) == []
+    assert found.checked == 1
+
+
+def test_module_that_moved(check: Check) -> None:
+    found = check(
+        {"pkg/a/mamba_component.py": "class Mamba: ...\ndef f(): ...\n"},
+        {"pkg/a/mamba.py": "class Mamba: ...\ndef f(): ...\n"},
+        "import pkg.a.mamba_component",
+    )
+    assert kinds(found) == ["api-moved"]
+    assert "`pkg.a.mamba`" in message(found)
+
+
+def test_gone(check: Check) -> None:
+    found = check({"pkg/a.py": "def f(): ...\n"}, {"pkg/a.py": "def other(): ...\n"}, "from pkg.a import f")
+    assert kinds(found) == ["api-gone"]
+
+
+def test_twin_that_was_there_before_is_no_move(check: Check) -> None:
+    found = check(
+        {"pkg/a.py": "def f(): ...\n", "pkg/b.py": "def f(): ...\n"},
+        {"pkg/a.py": "", "pkg/b.py": "def f(): ...\n"},
+        "from pkg.a import f",
+    )
+    assert kinds(found) == ["api-gone"]
+
+
+def test_name_of_another_package_that_a_module_passes_on(check: Check) -> None:
+    tree = {"pkg/a.py": "from pkg.b import AutoConfig\n", "pkg/b.py": "from transformers import AutoConfig\n"}
+    assert kinds(check(tree, tree, "from pkg.a import AutoConfig")) == []
+
+
+def test_name_that_upstream_imports_from_elsewhere_now(check: Check) -> None:
+    """Our line says `helper()`; where the module gets it from is upstream's business."""
+    old = {"pkg/a.py": "def helper(): ...\n", "pkg/m.py": "from pkg.a import helper\ndef f():\n    helper()  #@\n"}
+    new = {"pkg/b.py": "def helper(): ...\n", "pkg/m.py": "from pkg.b import helper\ndef f():\n    helper()  #@\n"}
+    found = check(old, new)
+    assert kinds(found) == []
+    assert found.checked == 1
+
+
+REQ = "class Kv:\n    {kv}: int = 0\nclass Req:\n    def __init__(self):\n        self.kv: Optional[Kv] = None\n{own}"
+
+
+def test_attribute_that_moved_into_an_attribute(check: Check) -> None:
+    found = check(
+        {"pkg/req.py": REQ.format(kv="other", own="        self.req_pool_idx = None\n")},
+        {"pkg/req.py": REQ.format(kv="req_pool_idx", own="")},
+        """
+        from pkg.req import Req
+        def f(req: Req):
+            return req.req_pool_idx
+        """,
+    )
+    assert kinds(found) == ["api-moved"]
+    assert message(found) == "`Req.req_pool_idx` is `Req.kv.req_pool_idx` (`Kv`) in v2"
+
+
+def test_receiver_that_is_not_known_is_silent_and_counted(check: Check) -> None:
+    found = check(
+        {"pkg/req.py": REQ.format(kv="other", own="        self.req_pool_idx = None\n")},
+        {"pkg/req.py": REQ.format(kv="req_pool_idx", own="")},
+        "def f(req):\n    return req.req_pool_idx",
+    )
+    assert kinds(found) == []
+    assert found.unresolved == 1
+
+
+def test_receiver_through_self_a_container_and_a_call(check: Check) -> None:
+    tree = """
+        class Node:
+            {name}: int = 0
+        class Tree:
+            nodes: dict[str, Node]
+            def first(self) -> Node: ...
+        class Cache:
+            def __init__(self):
+                self.tree: Optional[Tree] = None
+            def step(self):
+                for node in self.tree.nodes.values():
+                    print(node.{used})  #@
+                print(self.tree.first().{used})  #@
+        """
+    old = {"pkg/c.py": tree.format(name="lock_ref", used="lock_ref")}
+    new = {"pkg/c.py": tree.format(name="locked", used="lock_ref")}
+    found = check(old, new)
+    assert kinds(found) == ["api-gone"]
+    assert message(found).startswith("`Node.lock_ref` is not in v2")
+    assert message(found).endswith("(2 places)")
+
+
+def test_attribute_that_others_set(check: Check) -> None:
+    """Upstream sets it from outside now: the object has it all the same."""
+    body = "class C:\n    pass\ndef use(c: C):\n    print(c.flag)\ndef build():\n    c = C()\n    c.flag = 1\n"
+    found = check(
+        {"pkg/c.py": "class C:\n    flag = 0\n"},
+        {"pkg/c.py": body},
+        "from pkg.c import C\ndef f(c: C):\n    return c.flag",
+    )
+    assert kinds(found) == []
+
+
+@pytest.mark.parametrize(
+    "end", ["    def __getattr__(self, name): ...\n", "C = make('C', fields)\n", "C.__annotations__ = {}\n"]
+)
+def test_class_that_makes_up_its_attributes(check: Check, end: str) -> None:
+    found = check(
+        {"pkg/c.py": "class C:\n    flag = 0\n"},
+        {"pkg/c.py": f"class C:\n    x = 1\n{end}"},
+        "from pkg.c import C\ndef f(c: C):\n    return c.flag",
+    )
+    assert kinds(found) == []
+
+
+def test_object_that_is_of_another_class_now(check: Check) -> None:
+    tree = """
+        class A:
+            size = 1
+        class B:
+            width = 1
+        class H:
+            item: {item}
+            def f(self):
+                return self.item.size  #@
+        """
+    found = check({"pkg/h.py": tree.format(item="A")}, {"pkg/h.py": tree.format(item="B")})
+    assert kinds(found) == ["api-gone"]
+    assert "its object is a `B` now" in message(found)
+
+
+CALL = "from pkg.a import f\nf(1, x=2)"
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        ("def f(a): ...", "it has no parameter `x`"),
+        ("def f(a, x, *, stream): ...", "it requires `stream`"),
+        ("def f(*, a, x): ...", "it takes 0 by position, `a` by name only"),
+        ("def f(x, a): ...", "`x` is filled by position already"),
+        ("async def f(a, x=0): ...", "is async"),
+    ],
+)
+def test_call_that_no_longer_fits(check: Check, after: str, reason: str) -> None:
+    found = check({"pkg/a.py": "def f(a, x=0): ...\n"}, {"pkg/a.py": after + "\n"}, CALL)
+    assert kinds(found) == ["signature-changed"]
+    assert reason in message(found)
+
+
+@pytest.mark.parametrize(
+    "after", ["def f(a, x=0, y=1): ...", "def f(*args, **kwargs): ...", "def f(b, /, x=0): ...", "def f(b, x): ..."]
+)
+def test_call_that_still_fits(check: Check, after: str) -> None:
+    assert kinds(check({"pkg/a.py": "def f(a, x=0): ...\n"}, {"pkg/a.py": after + "\n"}, CALL)) == []
+
+
+def test_arguments_in_another_order(check: Check) -> None:
+    old, new = {"pkg/a.py": "def f(k, v): ...\n"}, {"pkg/a.py": "def f(v, k): ...\n"}
+    found = check(old, new, "from pkg.a import f\nf(1, 2)")
+    assert set(kinds(found)) == {"signature-changed"}
+    assert "argument 1 was `k` and is `v`" in found.findings[0].message
+
+
+def test_default_that_our_call_leaves_out(check: Check) -> None:
+    old, new = {"pkg/a.py": "def f(a, x=0, y=1): ...\n"}, {"pkg/a.py": "def f(a, x=9, y=7): ...\n"}
+    found = check(old, new, CALL)
+    assert kinds(found) == ["signature-changed"]
+    assert "the default of `y`, which this call leaves out, was 1 and is 7" in message(found)
+
+
+def test_an_argument_of_ours_in_upstreams_call(check: Check) -> None:
+    call = "from pkg.a import f\nf(\n    1,\n    x=2,  #@\n)\n"
+    old = {"pkg/a.py": "def f(a, x=0): ...\n", "pkg/m.py": call}
+    new = {"pkg/a.py": "def f(a): ...\n", "pkg/m.py": call}
+    assert kinds(check(old, new)) == ["signature-changed"]
+
+
+def test_constructor_of_a_dataclass(check: Check) -> None:
+    old = {"pkg/a.py": "@dataclass\nclass P:\n    key: str\n    size: int = 0\n"}
+    new = {"pkg/a.py": "@dataclass\nclass P:\n    key: str\n    node: int\n    size: int = field(default=0)\n"}
+    found = check(old, new, "from pkg.a import P\nP(key='a')")
+    assert kinds(found) == ["signature-changed"]
+    assert "it requires `node`" in message(found)
+
+
+BASE = """
+    class Base:
+        def check_decode_capacity(self, *, num_tokens{more}): ...
+        def call(self):
+            self.check_decode_capacity(num_tokens=1)
+    """
+OVERRIDE = """
+    from pkg.base import Base
+    class Ours(Base):
+        def check_decode_capacity(self, *, num_tokens{more}): ...
+    """
+
+
+def test_override_whose_base_grew(check: Check) -> None:
+    """Case 21."""
+    old = {"pkg/base.py": BASE.format(more="")}
+    new = {"pkg/base.py": BASE.format(more=", requests=None, spec=None")}
+    found = check(old, new, OVERRIDE.format(more=""))
+    assert kinds(found) == ["signature-changed"]
+    assert "it has `requests`, which ours does not take; it has `spec`" in message(found)
+    assert kinds(check(old, new, OVERRIDE.format(more=", **more"))) == []
+    assert kinds(check(old, old, OVERRIDE.format(more=""))) == []
+
+
+def test_override_of_a_method_that_is_gone(check: Check) -> None:
+    found = check({"pkg/base.py": BASE.format(more="")}, {"pkg/base.py": "class Base: ...\n"}, OVERRIDE.format(more=""))
+    assert kinds(found) == ["api-gone"]
+    assert "our override has no base method" in message(found)
+
+
+def test_method_that_became_a_property(check: Check) -> None:
+    old = {"pkg/a.py": "class C:\n    def size(self): ...\n"}
+    new = {"pkg/a.py": "class C:\n    @property\n    def size(self): ...\n"}
+    ours = "from pkg.a import C\ndef f(c: C):\n    return c.size()"
+    assert kinds(check(old, new, ours)) == ["signature-changed"]
+
+
+def test_enum_member_under_another_name(check: Check) -> None:
+    old, new = (f"from enum import Enum\nclass Mode(Enum):\n    {name} = 'decode'\n" for name in ("DECODE", "STEP"))
+    found = check({"pkg/a.py": old}, {"pkg/a.py": new}, "from pkg.a import Mode\nprint(Mode.DECODE)")
+    assert kinds(found) == ["value-renamed"]
+    assert "its value 'decode' is `STEP` now" in message(found)
+
+
+def test_string_that_is_not_accepted_any_more(check: Check) -> None:
+    old = {"pkg/a.py": "def f(kind: Literal['fp8', 'auto']): ...\nclass C:\n    mode: Literal['x', 'y']\n"}
+    new = {"pkg/a.py": "def f(kind: Literal['fp8_e4m3', 'auto']): ...\nclass C:\n    mode: Literal['z', 'y']\n"}
+    ours = "from pkg.a import C, f\ndef g(c: C):\n    f('{kind}')\n    return c.mode == '{mode}'"
+    found = check(old, new, ours.format(kind="fp8", mode="x"))
+    assert kinds(found) == ["value-renamed", "value-renamed"]
+    assert "does not accept 'fp8' in v2; new there: 'fp8_e4m3'" in found.findings[0].message
+    assert kinds(check(old, new, ours.format(kind="auto", mode="y"))) == []
+
+
+def test_constant_with_another_value(check: Check) -> None:
+    found = check({"pkg/a.py": "GRID = 64\n"}, {"pkg/a.py": "GRID = 128\n"}, "from pkg.a import GRID\nprint(GRID)")
+    assert kinds(found) == ["value-renamed"]
+    assert "was 64 and is 128" in message(found)
+
+
+def test_listed_uses(check: Check) -> None:
+    old = {"pkg/a.py": "class C:\n    def keep(self, a): ...\n    def grow(self, a): ...\n    def drop(self): ...\n"}
+    new = {"pkg/a.py": "class C:\n    def keep(self, a): ...\n    def grow(self, a, b): ...\n"}
+    names = ("keep", "grow", "drop", "never")
+    found = check(old, new, "print()", tuple(f"pkg.a.C.{name}" for name in names))
+    assert kinds(found) == ["signature-changed", "api-gone", "api-gone"]
+    assert "it gained `b`, which is required" in found.findings[0].message
+    assert "on the tag of the pin either" in found.findings[2].message
+
+
+@pytest.mark.parametrize("which", ["old", "new"])
+def test_a_file_that_cannot_be_read_is_a_finding(check: Check, which: str) -> None:
+    trees = {"old": {"pkg/a.py": "def f(): ...\n"}, "new": {"pkg/a.py": "def f(): ...\n"}}
+    trees[which] = {"pkg/a.py": "def f(:\n"}
+    found = check(trees["old"], trees["new"], "from pkg.a import f")
+    assert kinds(found) == ["unread"]
+    assert "pkg/a.py" in message(found)
+
+
+def test_our_own_file_that_cannot_be_read(check: Check) -> None:
+    assert "unread" in kinds(check({}, {}, "def f(:"))
+
+
+def test_a_base_class_that_cannot_be_read(check: Check) -> None:
+    good = {"pkg/a.py": "from pkg.b import B\nclass C(B): ...\n", "pkg/b.py": "class B:\n    size = 1\n"}
+    bad = {**good, "pkg/b.py": "class B(:\n"}
+    assert kinds(check(good, bad, "from pkg.a import C\ndef f(c: C):\n    return c.size")) == ["unread"]
+
+
+def test_hunk_without_a_place_is_checked_all_the_same(tmp_path: Path) -> None:
+    old = {"pkg/a.py": "def f(): ...\n", "pkg/m.py": "from pkg.a import f  #@\n"}
+    hunk = UsedHunk("p", "h", sight(old), None)
+    found = survive([hunk], facts_of(old, tmp_path), facts_of({"pkg/a.py": ""}, tmp_path), tag="v2")
+    assert [(f.kind, f.file, f.line) for f in found.findings] == [("api-gone", "pkg/m.py", 0)]
+
+
+def test_hunk_that_begins_at_the_new_tag(tmp_path: Path) -> None:
+    new = {"pkg/a.py": "", "pkg/m.py": "from pkg.a import f  #@\n"}
+    facts = facts_of(new, tmp_path)
+    found = survive([UsedHunk("p", "h", None, sight(new))], facts, facts, tag="v2")
+    assert kinds(found) == ["api-gone"]

@@ -1,0 +1,128 @@
+"""The nodes on a hunk's own lines at which something of upstream's may be used, in source order."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rebasekit.checks.survive.api import NotRead
+from rebasekit.facts.parse import Parsed, Unread, parse
+from rebasekit.facts.program import FileFacts
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A node, the scope id it stands in, and its line in the patched file."""
+
+    node: ast.AST
+    scope: int
+    line: int
+    called: bool = False  # the node is what a call calls
+    imported: ast.ImportFrom | ast.Import | None = None  # the statement of an alias
+    typing_only: bool = False  # under `if TYPE_CHECKING:`
+
+
+class SiteReader:
+    """Walks a patched file once; keeps what lies on the own lines."""
+
+    def __init__(self, path: str, source: bytes, lines: tuple[int, ...], file: FileFacts, first: int) -> None:
+        parsed = _parsed(source)
+        if isinstance(parsed, Unread):
+            raise NotRead(path, parsed.reason)
+        self.tree = parsed.tree
+        self.lines = frozenset(lines)
+        self.ordered = sorted(self.lines)
+        self.first = first
+        self.ids = {(head[3], head[1].rpartition(".")[2]): local for local, head in enumerate(file.heads)}
+        self.sites = list(self._block(self.tree, first, False))
+
+    def _own(self, node: ast.AST) -> int:
+        """The line on which the telling part of a node ends, when it is ours; else 0."""
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.Attribute):
+            line = node.end_lineno or line  # in a chain over several lines, where the attribute stands
+        return line if line in self.lines else 0
+
+    def _touches(self, node: ast.AST) -> bool:
+        """Whether any line of the node is ours; hunks are small and files are not."""
+        end = getattr(node, "end_lineno", None)
+        if end is None:
+            return True
+        outer = [d.lineno for d in getattr(node, "decorator_list", ())]
+        at = bisect_left(self.ordered, min([node.lineno, *outer]))  # type: ignore[attr-defined]  # it has an end
+        return at < len(self.ordered) and self.ordered[at] <= end
+
+    def _block(self, node: ast.AST, scope: int, typing_only: bool) -> Iterator[Site]:
+        for child in ast.iter_child_nodes(node):
+            yield from self._visit(child, scope, typing_only)
+
+    def _visit(self, node: ast.AST, scope: int, typing_only: bool, called: bool = False) -> Iterator[Site]:
+        if not self._touches(node):
+            return
+        line = self._own(node)
+        if isinstance(node, _DEFINITIONS):
+            yield from self._definition(node, scope, typing_only, line)
+            return
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from self._visit(node.test, scope, typing_only)
+            for statement in node.body:
+                yield from self._visit(statement, scope, True)
+            for statement in node.orelse:
+                yield from self._visit(statement, scope, typing_only)
+            return
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                if alias.lineno in self.lines or line:
+                    yield Site(alias, scope, alias.lineno, imported=node, typing_only=typing_only)
+            return
+        if isinstance(node, ast.Call):
+            # An argument of ours in upstream's call: the call is checked, its name is upstream's business.
+            given = [self._own(part) for part in (node.func, *node.args, *node.keywords)]
+            if line or any(given):
+                yield Site(node, scope, line or next(filter(None, given)))
+            yield from self._visit(node.func, scope, typing_only, called=True)
+            for child in (*node.args, *node.keywords):
+                yield from self._visit(child, scope, typing_only)
+            return
+        if line and isinstance(node, (ast.Name, ast.Attribute, ast.Compare)):
+            yield Site(node, scope, line, called)
+        yield from self._block(node, scope, typing_only)
+
+    def _definition(self, node: ast.AST, scope: int, typing_only: bool, line: int) -> Iterator[Site]:
+        assert isinstance(node, _DEFINITIONS)
+        local = self.ids.get((node.lineno, node.name))
+        inner = scope if local is None else self.first + local
+        if line and not isinstance(node, ast.ClassDef):
+            yield Site(node, inner, line)
+        outer: list[ast.AST] = list(node.decorator_list)
+        if isinstance(node, ast.ClassDef):
+            outer += [*node.bases, *node.keywords]
+        else:
+            outer += [node.args, *([node.returns] if node.returns else [])]
+        for child in outer:
+            yield from self._visit(child, scope, typing_only)
+        for child in node.body:
+            yield from self._visit(child, inner, typing_only)
+
+    def words(self) -> list[str]:
+        """The sites as text, to see whether two trees hold the same lines of ours."""
+        return [_word(site.node) for site in self.sites]
+
+
+@lru_cache(maxsize=4)
+def _parsed(source: bytes) -> Parsed | Unread:
+    """Several hunks of one file are read one after the other."""
+    return parse(source)
+
+
+def _word(node: ast.AST) -> str:
+    if isinstance(node, _DEFINITIONS):
+        return f"def {node.name}"
+    if isinstance(node, ast.alias):
+        return f"import {node.name}"
+    return ast.dump(node)
