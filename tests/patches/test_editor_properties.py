@@ -274,5 +274,5 @@ def test_forms_and_variants(patch: Patch, seed: int, data: st.DataObject) -> Non
 
 
 def test_the_order_of_keys_is_complete() -> None:
-    fields = set(Form.__dataclass_fields__) - {"keep_newlines"} | {"newlines", "id", "why", "decision"}
+    fields = set(Form.__dataclass_fields__) - {"keep_newlines"} | {"newlines", "id", "why", "decision", "idle"}
     assert set(HUNK) == fields

@@ -19,6 +19,7 @@ _ORDER = [
     *("rebase", "list", "show", "accept", "resolve"),
     *("edit", "refresh", "import", "export", "apply"),
     *("reach", "survive", "unbound", "defaults", "churn"),
+    *("build", "verify-install", "smoke"),
     *("doctor", "completion"),
 ]
 
@@ -36,12 +37,12 @@ class Command(Protocol):
 def names() -> list[str]:
     """The verbs that exist, found by their files so that listing them imports none of them."""
     stems = [path.stem for path in Path(__file__).parent.glob("*.py")]
-    found = {stem.rstrip("_") for stem in stems if not stem.startswith("_")}
+    found = {stem.rstrip("_").replace("_", "-") for stem in stems if not stem.startswith("_")}
     rank = {verb: position for position, verb in enumerate(_ORDER)}
     return sorted(found, key=lambda verb: (rank.get(verb, len(rank)), verb))
 
 
 def load(verb: str) -> Command:
     """Import the module of one verb; `verb` must come from `names()`."""
-    module = f"{verb}_" if keyword.iskeyword(verb) else verb
+    module = f"{verb}_" if keyword.iskeyword(verb) else verb.replace("-", "_")
     return cast(Command, importlib.import_module(f"rebasekit.commands.{module}"))
