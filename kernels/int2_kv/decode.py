@@ -1,0 +1,126 @@
+"""Decode attention over the packed pool: one query token per sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import triton
+
+from . import torch_path
+from .decode_stage import decode_stage
+from .features import refuse
+from .layout import Int2Layout
+from .merge import launch_merge
+from .rotation import Rotation
+from .rows import RowTable, launch_rows
+
+RESIDENT = 8
+"""Programs that a Hopper multiprocessor holds of a 256-channel tile (216 registers a thread)."""
+
+
+@dataclass(frozen=True)
+class DecodePlan:
+    """How a batch is cut up. Depends on nothing that changes between replays of a CUDA graph.
+
+    `splits` per sequence at most, of at least `least` tokens; `block` tokens per step; `stages` of Triton's pipeliner,
+    of which
+    two go to the indirection through the indices.
+    """
+
+    splits: int
+    block: int = 32
+    least: int = 32
+    stages: int = 5
+    maxnreg: int | None = None
+
+
+def plan(batch: int, layout: Int2Layout, heads: int, processors: int) -> DecodePlan:
+    """One wave of programs for `batch` sequences on a card with `processors` multiprocessors.
+
+    A short batch stops at two programs per multiprocessor and KV head: past that the merge costs what the splits save.
+    """
+    share = heads // layout.kv_heads
+    tiles = batch * (layout.kv_heads // layout.heads_per_tile(share)) * triton.cdiv(share, 8)
+    return DecodePlan(splits=max(1, min(2 * processors, RESIDENT * processors // tiles)))
+
+
+def workspace(
+    batch: int, heads: int, layout: Int2Layout, splits: int, rows: RowTable | None, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Partial outputs fp32[parts, batch, heads, v_dim] and log-sum-exps fp32[batch, heads, parts]."""
+    parts = splits + (rows.parts() + 1 if rows is not None else 0)
+    mid = torch.empty(parts, batch, heads, layout.v_dim, dtype=torch.float32, device=device)
+    return mid, torch.empty(batch, heads, parts, dtype=torch.float32, device=device)
+
+
+def launch_stage(
+    q: torch.Tensor, pool: torch.Tensor, indptr: torch.Tensor, indices: torch.Tensor, layout: Int2Layout,
+    sm_scale: float, cut: DecodePlan, mid: torch.Tensor, lse: torch.Tensor, rows: RowTable | None = None,
+) -> None:  # fmt: skip
+    """Write `cut.splits` partial results for q[batch, heads, k_dim] (any float type) into mid and lse."""
+    batch, heads, _ = q.shape
+    share = heads // layout.kv_heads
+    join = layout.heads_per_tile(share)
+    decode_stage[(layout.kv_heads // join * triton.cdiv(share, 8), cut.splits, batch)](
+        q, pool, indptr, indices, rows.row_of_slot if rows else indices, mid, lse, sm_scale,
+        batch * heads, lse.stride(1), pool.shape[0] - 1,
+        rows.sink if rows else 0, rows.window if rows else 0, cut.splits, cut.least,
+        **layout.constants(join), SHARE=share, JOIN=join, HAS_ROWS=rows is not None, BLOCK=cut.block, STAGES=cut.stages,
+        num_warps=1, maxnreg=cut.maxnreg,
+    )  # fmt: skip
+
+
+def decode(
+    q: torch.Tensor, pool: torch.Tensor, indptr: torch.Tensor, indices: torch.Tensor, layout: Int2Layout,
+    sm_scale: float, *, rotation: Rotation | None = None, rows: RowTable | None = None,
+    out: torch.Tensor | None = None, cut: DecodePlan | None = None, impl: str = "triton",
+    logit_cap: float | None = None, sinks: object | None = None, sliding_window: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    """Attention of q[batch, heads, k_dim] over `indices[indptr[b]:indptr[b+1]]` of the pool.
+
+    `indptr` int32 or int64 [batch + 1], `indices` int64 token slots (a page is a run of them), `pool` as
+    `Int2Layout.allocate` makes it. `rotation` is the one that the pool was written with. Returns the output [batch,
+    heads, v_dim] in q's
+    type (in `out` if given) and the log-sum-exp fp32 [batch, heads], base 2; zero and -inf for an empty sequence.
+    `impl` is "triton" or "torch"; nothing switches by itself. Raises `UnsupportedFeature` for the last three,
+    `ValueError` for
+    shapes that do not fit.
+    """
+    refuse(logit_cap=logit_cap, sinks=sinks, sliding_window=sliding_window)
+    layout.check_pool(pool)
+    batch, heads, k_dim = q.shape
+    if not sm_scale > 0:
+        raise ValueError(f"`sm_scale` {sm_scale} must be positive")
+    if k_dim != layout.k_dim or heads % layout.kv_heads:
+        raise ValueError(f"`q` {list(q.shape)} does not fit {layout}")
+    if out is None:
+        out = torch.empty(batch, heads, layout.v_dim, dtype=q.dtype, device=q.device)
+    if impl == "torch":
+        return torch_path.decode(q, pool, indptr, indices, layout, sm_scale, rotation, rows, out)
+    q = q.contiguous()
+    turned = rotation.rotate_query(q) if rotation else q
+    cut = cut or plan(batch, layout, heads, processors(q.device))
+    mid, lse = workspace(batch, heads, layout, cut.splits, rows, q.device)
+    lse_out = torch.empty(batch, heads, dtype=torch.float32, device=q.device)
+    launch_stage(turned, pool, indptr, indices, layout, sm_scale, cut, mid, lse, rows)
+    if rotation is None:
+        if rows is not None:
+            lse[..., cut.splits] = float("-inf")
+            launch_rows(q, rows, indptr, indices, sm_scale, mid[cut.splits + 1 :], lse[..., cut.splits + 1 :])
+        launch_merge(mid, lse, out, lse_out)
+        return out, lse_out
+    packed = torch.empty(batch, heads, layout.v_dim, dtype=torch.float32, device=q.device)
+    if rows is None:
+        launch_merge(mid, lse, packed, lse_out)
+        return out.copy_(rotation.restore_output(packed)), lse_out
+    launch_merge(mid[: cut.splits], lse[..., : cut.splits], packed, lse[..., cut.splits])
+    torch.matmul(packed, rotation.v.T, out=mid[cut.splits])
+    launch_rows(q, rows, indptr, indices, sm_scale, mid[cut.splits + 1 :], lse[..., cut.splits + 1 :])
+    launch_merge(mid[cut.splits :], lse[..., cut.splits :], out, lse_out)
+    return out, lse_out
+
+
+def processors(device: torch.device) -> int:
+    """Multiprocessors of a card; 1 for the CPU, where Triton is interpreted."""
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
