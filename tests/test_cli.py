@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from rebasekit import cli, commands
 from rebasekit.console import Console, wants_color
 from rebasekit.errors import PatchsetError, StateError, UpstreamError, UsageError

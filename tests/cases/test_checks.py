@@ -83,7 +83,8 @@ def test_names_left_behind(tmp_path: Path) -> None:
     helper = "\n    def choose(x):\n        value = probe(x)\n        return value + 1\n"
     old = TREE | {
         "app/main.py": MAIN.replace(
-            "    def choose(x):\n        if is_cuda():\n            return 1\n        return 2 if is_musa() or is_npu() else 3\n",
+            "    def choose(x):\n        if is_cuda():\n            return 1\n"
+            "        return 2 if is_musa() or is_npu() else 3\n",
             helper.lstrip("\n"),
         )
     }
@@ -164,14 +165,9 @@ def test_body_without_its_parameter(tmp_path: Path) -> None:
 
 def test_import_in_a_branch(tmp_path: Path) -> None:
     head = "from app.util import is_cuda, is_musa, is_npu\n"
-    both = (
-        head
-        + "    if is_cuda():\n        from app.pool import Base, Pool\n    elif is_musa():\n        from app.pool import Base, Pool\n    else:\n        from app.pool import Base, Pool\n"
-    )
-    one = (
-        head
-        + "    if is_cuda():\n        from app.pool import Base\n    elif is_musa():\n        from app.pool import Base, Pool\n    else:\n        from app.pool import Base\n"
-    )
+    branches = "{}    if is_cuda():\n        {}\n    elif is_musa():\n        {}\n    else:\n        {}\n"
+    pool, base = "from app.pool import Base, Pool", "from app.pool import Base"
+    both, one = branches.format(head, pool, pool, pool), branches.format(head, base, pool, base)
     old, new = TREE | {"app/main.py": MAIN.replace(head, both)}, TREE | {"app/main.py": MAIN.replace(head, one)}
     ours = hunk(id="h", file="app/main.py", scope="choose", place="first", lines="x = Pool()")
     result = carry(tmp_path, old, new, ours)
@@ -238,7 +234,8 @@ def test_override_whose_base_grew(tmp_path: Path) -> None:
         id="h",
         file="app/ours.py",
         place="new-file",
-        lines="from app.pool import Base\n\n\nclass Ours(Base):\n    def load(self, config):\n        return super().load(config)\n",
+        lines="from app.pool import Base\n\n\nclass Ours(Base):\n"
+        "    def load(self, config):\n        return super().load(config)\n",
     )
     result = carry(tmp_path, TREE, new, ours)
     assert result.exit == 1

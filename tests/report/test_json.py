@@ -7,10 +7,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from report_verdicts import FULL, finding, placement, verdict
+
 from rebasekit.model.placement import Outcome
 from rebasekit.report import as_json
 from rebasekit.report.report import Report
-from report_verdicts import FULL, finding, placement, verdict
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text())
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from report_verdicts import CONFLICT, FULL, finding, placement, verdict
+
 from rebasekit.model.placement import Outcome
 from rebasekit.report import markdown
 from rebasekit.report.markdown import block, cell, code, escape
 from rebasekit.report.report import Report
-from report_verdicts import CONFLICT, FULL, finding, placement, verdict
 
 HOSTILE = [
     "@everyone look",

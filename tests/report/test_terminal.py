@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 
+from report_verdicts import CONFLICT, FULL, finding, placement, verdict
+from rich.console import Console
+
 from rebasekit.model.placement import Outcome
 from rebasekit.report import terminal
 from rebasekit.report.report import Report, next_commands, summary
 from rebasekit.report.sides import regions, sides
-from report_verdicts import CONFLICT, FULL, finding, placement, verdict
-from rich.console import Console
 
 
 def printed(made, *, width=200, color=False, verbose=0):

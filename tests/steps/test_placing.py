@@ -204,9 +204,9 @@ def test_unreadable_file_is_a_finding_and_not_a_pass(tmp_path: Path) -> None:
 
 
 def test_twins_told_apart_by_their_guard(tmp_path: Path) -> None:
-    twins = "\n    if fast():\n        def run(x):\n            return a(x)\n    else:\n        def run(x):\n            return b(x)\n"
+    both = "\n    if fast():\n        def run(x):\n            return {}\n    else:\n        def run(x):\n            return b(x)\n"
+    twins, swapped = both.format("a(x)"), both.format("a(x, 1)")
     ours = hunk(id="h", file="m.py", scope="run[else fast()]", place="first", lines="check(x)")
-    swapped = "\n    if fast():\n        def run(x):\n            return a(x, 1)\n    else:\n        def run(x):\n            return b(x)\n"
     result = carry(tmp_path, {"m.py": twins}, {"m.py": swapped}, ours)
     assert outcome(result) == ("carried", 0)
     plain = hunk(id="h", file="m.py", scope="run", place="first", lines="check(x)")

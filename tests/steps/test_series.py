@@ -95,7 +95,8 @@ def test_confirmed_move_wins(tmp_path: Path) -> None:
     trees = {"v1.0.0": {"m.py": RUN}, "v1.1.0": {"n.py": other}}
     case = case_of(tmp_path, trees, fix=patch_toml(after("h", "work(self)", "log(self)")))
     assert case.run("rebase", "v1.1.0").exit == 3
-    move = "[[move]]\nfrom = { file = 'm.py', scope = 'run' }\nto = { file = 'n.py', scope = 'perform' }\nwhy = 'read it'\n"
+    old, new = "{ file = 'm.py', scope = 'run' }", "{ file = 'n.py', scope = 'perform' }"
+    move = f"[[move]]\nfrom = {old}\nto = {new}\nwhy = 'read it'\n"
     case.write({"upstream-map/moves.toml": move})
     result = case.run("rebase", "v1.1.0")
     # the place is known now; that the two functions have little in common still needs a look

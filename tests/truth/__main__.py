@@ -14,7 +14,7 @@ from rebasekit.upstream.cache import cache_dir
 from rebasekit.upstream.store import Store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # `tests` is no installed package
-from tests.truth.score import measure  # noqa: E402
+from tests.truth.score import measure
 
 HERE = Path(__file__).parent
 

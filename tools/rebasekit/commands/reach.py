@@ -19,9 +19,7 @@ DESCRIPTION = """\
 List every construction site of a class and of its subclasses (or every caller of a function or method) with its
 guards and the way from the entry points of series.toml, and a verdict. What series.toml says of the deployment decides
 guards; `--assume` adds to it. NAME may be partial or dotted. Exit 0: live; 1: any other verdict; 4: no such name."""
-EXAMPLE = (
-    "tools/reach RadixCache --tag v0.5.19\n  tools/reach MambaComponent.evict_component --json"
-)
+EXAMPLE = "tools/reach RadixCache --tag v0.5.19\n  tools/reach MambaComponent.evict_component --json"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

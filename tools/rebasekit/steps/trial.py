@@ -92,4 +92,3 @@ def attempt_edit(form: Form, source: Source, scope: Scope) -> str:
             script.Change(c.at, c.gone, tuple(line.replace("\n", "\r\n") for line in c.lines)) for c in changes
         )
     return "".join(script.apply(changes, lines))
-
