@@ -29,7 +29,7 @@ def require() -> None:
         pytest.skip("REBASEKIT_PATCHED_TREE is not set", allow_module_level=True)
     if PATCHED not in sys.path:
         sys.path.insert(0, PATCHED)
-        stand_in.install()
+    stand_in.install()
     import sglang
 
     found = Path(sglang.__file__).resolve()

@@ -1,0 +1,2 @@
+if server_args_kv_cache_dtype == "int2":
+    return resolved_kv_cache_dtype, torch.int16

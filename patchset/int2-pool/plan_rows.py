@@ -1,0 +1,1 @@
+plan_int2_rows(self, forward_batch)

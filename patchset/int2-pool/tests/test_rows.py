@@ -1,0 +1,172 @@
+"""Which slots have a 16-bit row: random traffic against a plain record of who wrote what."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import tree
+
+tree.require()
+
+import torch
+
+rows_module = pytest.importorskip("sglang.srt.mem_cache.int2_kv_rows", reason="not in this tree")
+SlotRows = rows_module.SlotRows
+
+WIDTH = 48
+
+
+class Traffic:
+    """Requests that start, hit each other's prefixes, decode and leave, on one table; every written token has a value of its own."""
+
+    def __init__(self, seed: int, slots: int, rows: int, sink: int, window: int) -> None:
+        self.random = random.Random(seed)
+        self.rows = SlotRows(slots, rows, sink, window, "cpu")
+        self.free = list(range(1, slots))
+        self.table = torch.zeros(8, WIDTH, dtype=torch.int32)
+        self.running: dict[int, list[int]] = {}
+        self.cached: list[list[int]] = []
+        self.content = torch.zeros(slots, dtype=torch.int64)
+        self.in_row = torch.zeros(self.rows.rows + 1, dtype=torch.int64)
+        self.next_value = 1
+
+    def take(self, count: int) -> list[int]:
+        """Fresh slots; cached prefixes make room, oldest first."""
+        while len(self.free) < count and self.cached:
+            gone = self.cached.pop(0)
+            held = {s for r in self.running.values() for s in r} | {s for c in self.cached for s in c}
+            self.free += [slot for slot in gone if slot not in held]
+        self.random.shuffle(self.free)
+        taken, self.free = self.free[:count], self.free[count:]
+        return taken if len(taken) == count else []
+
+    def write(self, slots: torch.Tensor) -> None:
+        """What set_kv_buffer does, with a number for a tensor."""
+        values = torch.arange(self.next_value, self.next_value + len(slots))
+        self.next_value += len(slots)
+        self.content[slots] = values
+        self.in_row[self.rows.row_or_spare(slots)] = values
+
+    def start(self, request: int) -> None:
+        hit = (
+            list(self.random.choice(self.cached))[: self.random.randrange(1, 20)]
+            if self.cached and self.random.random() < 0.6
+            else []
+        )
+        fresh = self.take(self.random.randrange(1, 24))
+        if not fresh:
+            return
+        slots = hit + fresh
+        self.running[request] = slots
+        self.table[request, : len(slots)] = torch.tensor(slots)
+        written = torch.tensor(fresh)
+        self.rows.plan_extend(self.table, torch.tensor([request]), written, [len(hit)], [len(fresh)])
+        self.write(written)
+
+    def chunk(self, request: int) -> None:
+        """The next part of a long prompt, without the other requests."""
+        slots = self.running[request]
+        fresh = self.take(min(self.random.randrange(1, 12), WIDTH - len(slots)))
+        if not fresh:
+            return
+        before = len(slots)
+        slots += fresh
+        self.table[request, : len(slots)] = torch.tensor(slots)
+        self.rows.plan_extend(self.table, torch.tensor([request]), torch.tensor(fresh), [before], [len(fresh)])
+        self.write(torch.tensor(fresh))
+
+    def step(self) -> None:
+        moving = [r for r, slots in self.running.items() if len(slots) < WIDTH]
+        fresh = self.take(len(moving))
+        if not moving or not fresh:
+            return
+        for request, slot in zip(moving, fresh, strict=True):
+            self.table[request, len(self.running[request])] = slot
+            self.running[request].append(slot)
+        padding = self.random.randrange(3)
+        lengths = [len(self.running[r]) for r in moving] + [1] * padding
+        written = torch.tensor(fresh + [0] * padding)
+        self.rows.plan_decode(self.table, torch.tensor(moving + [0] * padding), torch.tensor(lengths), written)
+        self.write(written)
+
+    def leave(self) -> None:
+        if self.running:
+            request = self.random.choice(sorted(self.running))
+            self.cached.append(self.running.pop(request))
+
+    def check(self) -> None:
+        row_of_slot = self.rows.row_of_slot
+        assert row_of_slot[0] == -1
+        slots = (row_of_slot >= 0).nonzero().flatten()
+        row = row_of_slot[slots].long()
+        assert len(set(row.tolist())) == len(row), "two slots share a row"
+        assert torch.equal(self.rows.slot_of_row[row], slots), "a row and its slot disagree"
+        assert torch.equal(self.in_row[row], self.content[slots]), "a slot would be read with another token's row"
+
+    def complete(self) -> bool:
+        """Whether every sink and window token of every running request has a row."""
+        for slots in self.running.values():
+            for position, slot in enumerate(slots):
+                near = position < self.rows.sink or position >= len(slots) - self.rows.window
+                if near and self.rows.row_of_slot[slot] < 0:
+                    return False
+        return True
+
+
+def play(traffic: Traffic, steps: int = 120) -> None:
+    for _ in range(steps):
+        idle = [r for r in range(1, 5) if r not in traffic.running]
+        what = traffic.random.random()
+        if idle and what < 0.3:
+            traffic.start(traffic.random.choice(idle))
+        elif what < 0.42:
+            traffic.leave()
+        elif what < 0.55 and traffic.running:
+            traffic.chunk(traffic.random.choice(sorted(traffic.running)))
+        else:
+            traffic.step()
+        traffic.check()
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("sink", "window"), [(4, 6), (0, 5), (5, 0), (1, 1)])
+@pytest.mark.parametrize("rows", [3, 11, 60])
+def test_no_slot_is_ever_read_with_another_tokens_row(seed: int, sink: int, window: int, rows: int) -> None:
+    """Frees, hits and reuse in any order, and far too few rows among the sizes."""
+    play(Traffic(seed, 90, rows, sink, window))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_a_row_for_each_no_request_loses_its_own(seed: int) -> None:
+    """Four requests, sink + window rows for each. All tokens near the ends have theirs, whatever the others do meanwhile."""
+    sink, window = 4, 6
+    traffic = Traffic(seed, 90, 4 * (sink + window), sink, window)
+    for _ in range(80):
+        idle = [r for r in range(1, 5) if r not in traffic.running]
+        if idle and traffic.random.random() < 0.3:
+            traffic.cached.clear()  # no hits: a prefix that was cached without rows stays without
+            held = {s for r in traffic.running.values() for s in r}
+            traffic.free = [s for s in range(1, 90) if s not in held]
+            traffic.start(idle[0])
+        elif traffic.running and traffic.random.random() < 0.3:
+            traffic.chunk(traffic.random.choice(sorted(traffic.running)))  # others pause
+        elif traffic.random.random() < 0.15:
+            traffic.leave()
+        else:
+            traffic.step()
+        traffic.check()
+        assert traffic.complete()
+
+
+def test_a_row_for_every_slot_needs_no_plan() -> None:
+    rows = SlotRows(20, 25, 2, 3, "cpu")
+    rows.plan_decode(torch.zeros(2, 4, dtype=torch.int32), torch.tensor([0]), torch.tensor([1]), torch.tensor([7]))
+    assert torch.equal(rows.row_or_spare(torch.tensor([7, 0])), torch.tensor([7, 0]))
+
+
+def test_equal_histories_choose_equal_rows() -> None:
+    """Ranks of one model see the same batches; they must agree without talking."""
+    one, two = Traffic(3, 90, 11, 4, 6), Traffic(3, 90, 11, 4, 6)
+    play(one), play(two)
+    assert torch.equal(one.rows.row_of_slot, two.rows.row_of_slot)

@@ -1,0 +1,3 @@
+from sglang.srt.entrypoints.preload import watch
+
+watch(self)
