@@ -20,7 +20,7 @@ from rebasekit.model.tag import Tag
 GIT_NEEDED = (2, 38)  # `git merge-tree --write-tree`
 _ROOM = 2_000_000_000  # bytes: a release's wheel, its store, and a scratch tree
 _EXTRAS = {
-    "serve": (("sglang", "torch", "triton"), "serving probes and the tests on real classes"),
+    "serve": (("installer",), "building and installing patched wheels"),
     "plots": (("matplotlib",), "plots of benchmarks"),
     "dev": (("pytest", "mypy", "ruff", "nox", "hypothesis"), "developing rebasekit"),
 }

@@ -1,0 +1,68 @@
+"""Planted faults in a real release. Minutes each, so only where `REBASEKIT_REAL_SMOKE` names one that was smoked:
+
+REBASEKIT_REAL_SMOKE=v0.5.20 REBASEKIT_CACHE=… nox -s tests -- tests/smoke/test_real.py
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rebasekit.model.progress import SILENT
+from rebasekit.model.tag import Tag
+from rebasekit.steps import build_env
+from rebasekit.steps.build_env import Environment
+from rebasekit.steps.build_proof import base_of, make_wheel, prove, work_folder
+from rebasekit.steps.install import verify
+from rebasekit.steps.smoke import smoke
+from rebasekit.steps.smoke.plan import read_plan
+from rebasekit.steps.smoke.prepare import Options, make_model
+from rebasekit.steps.workspace import Workspace
+
+REAL = os.environ.get("REBASEKIT_REAL_SMOKE", "")
+ROOT = Path(__file__).parents[2]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not REAL, reason="REBASEKIT_REAL_SMOKE is not set")]
+THINNING = "sglang/srt/mem_cache/mamba_checkpoint_thinning.py"
+
+
+@pytest.fixture(scope="module")
+def proof():
+    space = Workspace(root=ROOT, cache=Path(os.environ["REBASEKIT_CACHE"]))
+    return space, prove(space, Tag.parse(REAL))
+
+
+def test_a_pristine_wheel_under_the_patched_name(proof, tmp_path):
+    space, found = proof
+    below = base_of(space, found)
+    name = make_wheel(space, found, tmp_path).path.name
+    (tmp_path / "renamed").mkdir()
+    from rebasekit.steps.build_wheel import write_wheel
+
+    digest = "0" * 12  # upstream's bytes in a wheel of ours
+    made = write_wheel(found.upstream, {}, set(), found.tag, digest, tmp_path / "renamed", SILENT)
+    environment = build_env.fresh(tmp_path / "env", below, made, SILENT)
+    kinds = {wrong.kind for wrong in verify(environment.python, found.content).findings}
+    assert {"not-patched", "missing", "wrong-version"} <= kinds and made.name != name
+
+
+def test_a_name_error_in_a_function_that_only_pressure_runs(proof, tmp_path):
+    """Every request before is answered right; the checkpoints run out, and the rank dies."""
+    space, found = proof
+    below = base_of(space, found)
+    environment = build_env.fresh(tmp_path / "env", below, make_wheel(space, found, tmp_path).path, SILENT)
+    source = environment.site / THINNING
+    source.write_text(source.read_text().replace("if victim is not cold:", "if victim is not col:"))
+    folder = work_folder(space, found.tag)
+    model = make_model(Environment(folder / "patched", environment.below), folder, SILENT)
+    plan = read_plan(ROOT, found.tag)
+    launch = next(launch for launch in plan.launches if launch.name == "checkpoints")
+    (tmp_path / "smoke").mkdir()
+    rig = smoke.rig_of(space, found, environment, plan, model, Options(effects=False), tmp_path / "smoke", SILENT)
+    lines = []
+    rig.launch(replace(launch, steps=("greedy", "pressure")), lines.append)
+    outcome = {line.step: (line.outcome, line.text) for line in lines}
+    assert outcome["greedy"][0] == "ok"
+    assert outcome["pressure"][0] == "FAIL" and "NameError" in outcome["pressure"][1] + outcome["log"][1]

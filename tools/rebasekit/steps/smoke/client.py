@@ -1,0 +1,115 @@
+"""Requests to one server on this machine."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy has no business on loopback
+
+
+class Refused(Exception):
+    """The server answered with an error: its status and its words."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"HTTP {status}: {message}")
+        self.status = status
+        self.message = message
+
+
+class Unreachable(Exception):
+    """No answer: the server is gone, or it took longer than the limit (`late`)."""
+
+    def __init__(self, message: str, *, late: bool = False) -> None:
+        super().__init__(message)
+        self.late = late
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Tokens that the server made, and how many of the prompt's it had cached."""
+
+    tokens: tuple[int, ...]
+    cached: int
+    prompt: int
+    finish: str
+
+
+@dataclass(frozen=True)
+class Client:
+    port: int
+    limit: float
+
+    def ready(self) -> bool:
+        """Whether the server says that it can be asked."""
+        try:
+            self._open("/health", None, 5.0)
+        except (Refused, Unreachable):
+            return False
+        return True
+
+    def generate(self, tokens: Sequence[int], new: int) -> Answer:
+        """Greedy tokens after a prompt; raise Refused or Unreachable."""
+        sampling = {"max_new_tokens": new, "temperature": 0.0, "ignore_eos": True}
+        said = self._open("/generate", {"input_ids": list(tokens), "sampling_params": sampling}, self.limit)
+        data = said[0] if isinstance(said, list) else said
+        meta = data.get("meta_info", {})
+        if "cached_tokens" not in meta:
+            raise Refused(200, "the answer has no `cached_tokens`")
+        finish = meta.get("finish_reason")
+        return Answer(
+            tuple(data.get("output_ids") or ()),
+            int(meta["cached_tokens"]),
+            int(meta.get("prompt_tokens", 0)),
+            json.dumps(finish) if isinstance(finish, dict) else str(finish),
+        )
+
+    def flush(self) -> None:
+        """Empty the cache; raise Refused while requests run."""
+        self._open("/flush_cache", {}, self.limit)
+
+    def _open(self, path: str, body: object, limit: float) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", data, {"Content-Type": "application/json"}
+        )
+        try:
+            with _OPENER.open(request, timeout=limit) as answer:
+                text = answer.read().decode(errors="replace")
+        except urllib.error.HTTPError as error:
+            raise Refused(error.code, _message(error.read().decode(errors="replace"))) from None
+        except TimeoutError:
+            raise Unreachable(f"no answer within {limit:.0f} s", late=True) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, TimeoutError | socket.timeout):
+                raise Unreachable(f"no answer within {limit:.0f} s", late=True) from None
+            raise Unreachable(f"no answer: {reason}") from None
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+
+def _message(text: str) -> str:
+    """The words of an error body, on one line."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return " ".join(text.split())[:300]
+    found = data.get("error", data) if isinstance(data, dict) else data
+    found = found.get("message", found) if isinstance(found, dict) else found
+    return " ".join(str(found).split())[:300]
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

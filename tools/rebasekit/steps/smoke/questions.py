@@ -1,0 +1,170 @@
+"""What a server that serves is asked. Each question returns the line of its report, or raises Wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from rebasekit.probes.proc import environment_of
+from rebasekit.probes.process import MARK
+from rebasekit.steps.smoke.client import Answer, Client, Refused
+from rebasekit.steps.smoke.prompts import NEW, prompts, seeded
+from rebasekit.steps.smoke.server import Server
+
+TIE = 0.05  # logits: below that, fp16 may prefer the other token
+_TURN = 24
+_CHAINS = 4
+
+
+class Wrong(Exception):
+    """The server answered, and not what it should."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The reference's tokens after one prompt, and by how much each was ahead."""
+
+    tokens: tuple[int, ...]
+    margins: tuple[float, ...]
+
+
+Reference = Callable[[Sequence[Sequence[int]]], list[Expected]]
+
+
+@dataclass
+class Asking:
+    """One launch's questions. `context` is the limit in tokens; `expected` has an answer for every prompt compared."""
+
+    server: Server
+    context: int
+    expected: dict[tuple[int, ...], Expected]
+    pins: dict[str, str] = field(default_factory=dict)
+    log_lines: tuple[str, ...] = ()
+
+    @property
+    def client(self) -> Client:
+        return self.server.client
+
+    def ask(self, step: str) -> str:
+        """The line of one of the plan's steps."""
+        if step == "pins":
+            return check_pins(self.server, self.pins, self.log_lines)
+        found: str = getattr(self, step.replace("-", "_"))()
+        return found
+
+    def greedy(self) -> str:
+        """Short prompts, cold, against the reference."""
+        self.client.flush()
+        ties = sum(self.compare(prompt, self.client.generate(prompt, NEW)) for prompt in prompts(self.context)[:3])
+        return f"{3 * NEW} tokens equal the reference's{_tied(ties)}"
+
+    def long_prefill(self) -> str:
+        """A cold prompt that leaves room for its answer and the two tokens that servers keep back, and no more."""
+        self.client.flush()
+        prompt = prompts(self.context)[3]
+        answer = self.client.generate(prompt, NEW)
+        ties = self.compare(prompt, answer)
+        if answer.prompt != len(prompt):
+            raise Wrong(f"{answer.prompt} of {len(prompt)} tokens were read: the prompt was truncated")
+        return f"{len(prompt)} tokens, {NEW} after them equal the reference's{_tied(ties)}"
+
+    def limit(self) -> str:
+        """A prompt at limit − 6, where a server's own reserve can leave nothing for the answer."""
+        self.client.flush()
+        prompt = prompts(self.context)[4]
+        try:
+            answer = self.client.generate(prompt, 5)  # with them it is below the limit
+        except Refused as refusal:
+            if refusal.status >= 500 or not refusal.message:
+                raise Wrong(f"{len(prompt)} tokens of {self.context}: {refusal}") from None
+            return f"{len(prompt)} tokens of {self.context}: refused, {refusal.message}"
+        if not answer.tokens:
+            raise Wrong(f"{len(prompt)} tokens of {self.context} gave an empty answer ({answer.finish})")
+        return f"{len(prompt)} tokens of {self.context}: {len(answer.tokens)} tokens, {answer.finish}"
+
+    def prefix(self) -> str:
+        """A conversation that goes on, from the cache and cold."""
+        self.client.flush()
+        first = prompts(self.context)[5]
+        turn = [*first, *self.client.generate(first, NEW).tokens, *prompts(self.context)[0][:_TURN]]
+        hit = self.client.generate(turn, NEW)
+        if hit.cached < len(first) // 2:
+            raise Wrong(f"only {hit.cached} of {len(first)} known tokens came from the cache")
+        self.client.flush()
+        cold = self.client.generate(turn, NEW)
+        if cold.cached:
+            raise Wrong(f"{cold.cached} tokens came from a cache that was flushed")
+        if hit.tokens != cold.tokens:
+            raise Wrong(f"a hit of {hit.cached} tokens answers {list(hit.tokens)}, a cold run {list(cold.tokens)}")
+        return f"a hit of {hit.cached} of {len(turn)} tokens equals a cold run, {NEW} tokens"
+
+    def concurrency(self) -> str:
+        """Many clients at once get what one alone gets."""
+        self.client.flush()
+        batch = prompts(self.context)[6:]
+        with ThreadPoolExecutor(len(batch)) as pool:
+            answers = list(pool.map(lambda prompt: self.client.generate(prompt, NEW), batch))
+        ties = sum(self.compare(prompt, answer) for prompt, answer in zip(batch, answers, strict=True))
+        return f"{len(batch)} clients, {len(batch) * NEW} tokens equal the reference's{_tied(ties)}"
+
+    def pressure(self) -> str:
+        """More long conversations than the cache holds, in laps; the first one is still answered right after it."""
+        chains = [seeded(100 + number, self.context * 3 // 4) for number in range(_CHAINS)]
+        cached = []
+        for lap in range(2):
+            for chain in chains:
+                for part in range(1, 4):
+                    answer = self.client.generate(chain[: len(chain) * part // 3], 2)
+                    if lap:
+                        cached.append(answer.cached)
+        last = chains[-1]
+        fork = self.client.generate([*last[: len(last) * 2 // 3], *chains[0][:_TURN]], 2)
+        prompt = prompts(self.context)[0]
+        self.client.flush()
+        self.compare(prompt, self.client.generate(prompt, NEW))
+        total = sum(len(chain) * part // 3 for chain in chains for part in range(1, 4))
+        return (
+            f"{len(chains)} chains of {len(chains[0])} tokens, 2 laps: {100 * sum(cached) // total} % of the second "
+            f"from the cache, {fork.cached} tokens at a fork; then the reference's answer"
+        )
+
+    def compare(self, prompt: Sequence[int], answer: Answer) -> int:
+        """Raise Wrong where the answer leaves the reference; 1 when it does so at a tie, which ends the comparison."""
+        expected = self.expected[tuple(prompt)]
+        if len(answer.tokens) != len(expected.tokens):
+            raise Wrong(f"{len(answer.tokens)} tokens instead of {len(expected.tokens)} ({answer.finish})")
+        for number, (mine, theirs) in enumerate(zip(answer.tokens, expected.tokens, strict=True)):
+            if mine != theirs:
+                if expected.margins[number] < TIE:
+                    return 1
+                ahead = f"which is ahead by {expected.margins[number]:.2f}"
+                raise Wrong(f"token {number + 1} after {len(prompt)} is {mine}, the reference's {theirs}, {ahead}")
+        return 0
+
+
+def _tied(ties: int) -> str:
+    return f" ({ties} up to a tie)" if ties else ""
+
+
+def check_pins(server: Server, pins: dict[str, str], patterns: Sequence[str]) -> str:
+    """Every process of the server has the series' pins in its environment, and its log says what it must."""
+    pids = server.group.pids()
+    for pid in pids:
+        found = environment_of(pid)
+        if MARK not in found:
+            raise Wrong(f"the environment of {server.titles.get(pid, 'a process')} ({pid}) cannot be read")
+        for key, value in pins.items():
+            if found.get(key) != value:
+                who = server.titles.get(pid, "a process")
+                raise Wrong(f"{who} ({pid}) has {key}={found.get(key, '(not set)')}, the series pins `{value}`")
+    log = server.log
+    said = []
+    for pattern in patterns:
+        match = re.search(pattern, log)
+        if match is None:
+            raise Wrong(f"the log has no line like `{pattern}`")
+        said.append(match[0])
+    names = ", ".join(f"{key}={value}" for key, value in pins.items()) or "no pins"
+    return f"{names} in {len(pids)} processes" + (f"; log: {'; '.join(said)}" if said else "")
