@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rebasekit.model.hunk import Form, Hunk, Patch, Pin, Place, UpstreamSource
 from rebasekit.model.tag import Tag
-from rebasekit.patches import load, load_patch, load_series
+from rebasekit.patches import load_patch, load_series
+from rebasekit.patches.load import load
 
 FULL = r"""
 title   = "int2"           # a comment

@@ -204,7 +204,8 @@ def test_unreadable_file_is_a_finding_and_not_a_pass(tmp_path: Path) -> None:
 
 
 def test_twins_told_apart_by_their_guard(tmp_path: Path) -> None:
-    both = "\n    if fast():\n        def run(x):\n            return {}\n    else:\n        def run(x):\n            return b(x)\n"
+    run = "        def run(x):\n            return {}\n"
+    both = "\n    if fast():\n" + run + "    else:\n" + run.format("b(x)")
     twins, swapped = both.format("a(x)"), both.format("a(x, 1)")
     ours = hunk(id="h", file="m.py", scope="run[else fast()]", place="first", lines="check(x)")
     result = carry(tmp_path, {"m.py": twins}, {"m.py": swapped}, ours)

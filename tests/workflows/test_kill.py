@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from harness import Case, patch_toml, series
 
-from rebasekit.patches import load, load_map
+from rebasekit.patches import load_map
+from rebasekit.patches.load import load
 from rebasekit.patches.mapfile import mapped_tags
 from rebasekit.steps.workspace import Workspace
 

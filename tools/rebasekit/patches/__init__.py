@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rebasekit.patches.digest import series_digest
     from rebasekit.patches.editor import Editor
-    from rebasekit.patches.load import Loaded, load, load_patch, load_series
+    from rebasekit.patches.load import Loaded, load_patch, load_series
     from rebasekit.patches.mapfile import load_map
     from rebasekit.patches.maps import MapEntry, TagMap, dump_map, map_path
     from rebasekit.patches.moves import PATH as MOVES_PATH
@@ -44,7 +44,6 @@ _MODULES = {
     "add_move": ("moves", "add_move"),
     "dump_map": ("maps", "dump_map"),
     "dump_resolution": ("resolutions", "dump_resolution"),
-    "load": ("load", "load"),
     "load_map": ("mapfile", "load_map"),
     "load_moves": ("moves", "load_moves"),
     "load_patch": ("load", "load_patch"),
@@ -81,7 +80,6 @@ __all__ = [
     "add_move",
     "dump_map",
     "dump_resolution",
-    "load",
     "load_map",
     "load_moves",
     "load_patch",
