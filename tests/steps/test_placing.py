@@ -50,7 +50,7 @@ BASE = """
             self.items[key] = value
 """
 
-AFTER_PARSE = hunk(id="h", file="m.py", scope="load", place="after", at="value = parse(...)", lines="check(value)")
+AFTER_PARSE = hunk(id="h", file="m.py", scope="load", place="after", at="value = parse(...)", lines="print(value)")
 
 
 def outcome(result: Result, name: str = "h") -> tuple[str, int]:
@@ -82,7 +82,7 @@ def test_both_inserted_at_one_spot_is_a_conflict(tmp_path: Path) -> None:
     assert outcome(result) == ("conflict", 3)
     conflict = result.hunk("h")["conflict"]
     assert "clean(value)" in conflict["theirs"]
-    assert "check(value)" in conflict["ours"]
+    assert "print(value)" in conflict["ours"]
     assert "+    value = clean(value)" in conflict["upstream_diff"]
 
 
@@ -106,7 +106,7 @@ def test_function_renamed_in_its_file(tmp_path: Path) -> None:
 def test_class_moved_to_a_file_that_was_there(tmp_path: Path) -> None:
     parts = BASE.split("\n\n\n    class Cache")
     moved = {"m.py": parts[0] + "\n", "other.py": "\n    Y = 2\n\n\n    class Cache" + parts[1]}
-    first = hunk(id="h", file="m.py", scope="Cache.put", place="first", lines="check(key)")
+    first = hunk(id="h", file="m.py", scope="Cache.put", place="first", lines="print(key)")
     result = carry(tmp_path, {"m.py": BASE, "other.py": "\n    Y = 2\n"}, moved, first)
     assert outcome(result) == ("relocated", 0)
     assert (result.hunk("h")["file"], result.hunk("h")["scope"]) == ("other.py", "Cache.put")
@@ -115,7 +115,7 @@ def test_class_moved_to_a_file_that_was_there(tmp_path: Path) -> None:
 def test_two_new_namesakes_are_ambiguous(tmp_path: Path) -> None:
     cache = "class Cache" + BASE.split("class Cache")[1]
     gone = {"m.py": "X = 1\n", "a.py": "\n    " + cache, "b.py": "\n    " + cache}
-    first = hunk(id="h", file="m.py", scope="Cache.put", place="first", lines="check(key)")
+    first = hunk(id="h", file="m.py", scope="Cache.put", place="first", lines="print(key)")
     result = carry(tmp_path, {"m.py": BASE}, gone, first)
     assert outcome(result) == ("ambiguous", 3)
     assert {spot["file"] for spot in result.hunk("h")["candidates"]} == {"a.py", "b.py"}
@@ -148,7 +148,7 @@ def test_missing_names_where_the_anchor_fits_now(tmp_path: Path) -> None:
         ("parameter", "", "strict=False", BASE.replace("def load(path)", "def load(path, strict=True)"), "conflict"),
         ("argument", "value = parse(...)", "strict=True", BASE.replace("parse(data)", "parse(data, x=1)"), "shifted"),
         ("argument", "value = parse(...)", "strict=True", BASE.replace("parse(data)", "parse(x=1)"), "conflict"),
-        ("argument", "value = parse(...)", "extra", BASE.replace("parse(data)", "parse(data, more)"), "conflict"),
+        ("argument", "value = parse(...)", "path", BASE.replace("parse(data)", "parse(data, more)"), "conflict"),
         ("parameter", "", "strict", BASE.replace("def load(path)", "def load(path, mode)"), "conflict"),
         (
             "argument",
@@ -207,10 +207,10 @@ def test_twins_told_apart_by_their_guard(tmp_path: Path) -> None:
     run = "        def run(x):\n            return {}\n"
     both = "\n    if fast():\n" + run + "    else:\n" + run.format("b(x)")
     twins, swapped = both.format("a(x)"), both.format("a(x, 1)")
-    ours = hunk(id="h", file="m.py", scope="run[else fast()]", place="first", lines="check(x)")
+    ours = hunk(id="h", file="m.py", scope="run[else fast()]", place="first", lines="print(x)")
     result = carry(tmp_path, {"m.py": twins}, {"m.py": swapped}, ours)
     assert outcome(result) == ("carried", 0)
-    plain = hunk(id="h", file="m.py", scope="run", place="first", lines="check(x)")
+    plain = hunk(id="h", file="m.py", scope="run", place="first", lines="print(x)")
     case = Case(
         tmp_path / "b", upstream={"v1.0.0": {"m.py": text(twins)}}, patchset={"fix/patch.toml": patch_toml(plain)}
     )
