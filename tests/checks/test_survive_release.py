@@ -110,7 +110,8 @@ def test_the_series(release_store: Store, need_release: Callable[..., list[Tag]]
     """Our own patches on v0.5.20: everything that they use survived, and most uses could be judged."""
     need_release("v0.5.19", "v0.5.20")
     space = Workspace(root=ROOT, cache=release_cache())
-    old, new = (carry(space, Tag.parse(name)).verdict for name in ("v0.5.19", "v0.5.20"))
+    only = ["checkpoint-pool"]  # kernels call what their language makes at run time: nobody can judge that
+    old, new = (carry(space, Tag.parse(name), only=only).verdict for name in ("v0.5.19", "v0.5.20"))
 
     def sight(placements: dict[str, tuple[str, tuple[int, ...]]], tree: Mapping[str, bytes | None], name: str) -> Sight:
         file, lines = placements[name]

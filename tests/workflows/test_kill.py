@@ -214,5 +214,6 @@ def test_interrupted_by_the_keyboard(case: Case, tmp_path: Path) -> None:
             assert not list(temporary.iterdir()), (argv, seconds)
             whole(case)
             if states(case) != before:
-                assert process.returncode == 0
+                # it was done, or ^C came on its way out
+                assert process.returncode in (0, 130, -signal.SIGINT)
                 break

@@ -84,9 +84,9 @@ def _unchanged(question: Question, old: Landing, new: Landing) -> Placed:
     sides = Sides.of(text, form.lines, text)
     if anchored(form) and len(found) != form.count:
         return miscounted(question, old, new, None, len(found), sides)
-    if form.place is Place.IMPORT and (taken := clash(form.lines, new.source)):
-        return conflicting(question, old, new, sides, taken)
     try:
+        if form.place is Place.IMPORT and (taken := clash(form.lines, new.source)):
+            return conflicting(question, old, new, sides, taken)
         trial = attempt(form, new.source, new.scope, found)
     except (Unplaceable, Unreadable) as error:
         return conflicting(question, old, new, sides, str(error))
