@@ -162,3 +162,15 @@ def test_from_a_release_on_which_the_hunk_had_moved(tmp_path: Path) -> None:
     result = case.run("rebase", "v1.2.0", "--from", "v1.1.0")
     assert (result.exit, result.placements) == (0, {"fix/h": "shifted"})
     assert result.hunk("h")["file"] == "n.py"
+
+
+def test_the_checks_answer_is_kept_for_exactly_the_same_question(tmp_path: Path) -> None:
+    case = case_of(tmp_path, {"v1.0.0": {"m.py": RUN}}, fix=patch_toml(after("h", "work(self)", "nobody(self)")))
+    first = case.run("rebase", "v1.0.0")
+    assert first.kinds == ["unbound"]
+    (kept,) = (case.cache / "checks").glob("*.json")
+    assert case.run("rebase", "v1.0.0").kinds == ["unbound"]
+    kept.write_text("{}")  # damaged: asked again
+    assert case.run("rebase", "v1.0.0").kinds == ["unbound"]
+    case.write({"patchset/fix/patch.toml": patch_toml(after("h", "work(self)", "print(self)"))})
+    assert case.run("rebase", "v1.0.0").kinds == []

@@ -82,11 +82,18 @@ def rebase(
 def checked(space: Workspace, result: Result, progress: Progress = SILENT) -> Verdict:
     """The verdict with the findings of all checks; hunks with findings about what they use are due for review."""
     from rebasekit.steps.checking import check  # a tenth of a second that `carry` need not pay
+    from rebasekit.steps.kept import kept
 
     verdict = result.verdict
     clock = Clock(dict(verdict.timings))
     with clock.step("check"):
-        found = check(space, verdict, lambda tag: carry(space, tag, series=result.series).verdict, progress)
+        series = result.series
+        found = kept(
+            space,
+            verdict,
+            series,
+            lambda: check(space, verdict, lambda tag: carry(space, tag, series=series).verdict, progress),
+        )
     placements, others = _with_findings(verdict.placements, found.findings)
     due = {(f.patch, f.hunk) for f in found.findings}
     placements = tuple(replace(p, decision="due") if (p.patch, p.hunk) in due else p for p in placements)
