@@ -34,7 +34,7 @@ def run(cache: Path | None) -> None:
     space.ensure({space.series.base, *tags})
     first = as_written(space.series)
     table = Table(title=f"{len(first.hunks())} hunks from {space.series.base}, first carry")
-    for name in ("to", "rebasekit warm s", "git rebase s", "rebasekit: for a person", "git rebase: stops"):
+    for name in ("to", "rebasekit s", "git rebase s", "rebasekit: for a person", "git rebase: stops"):
         table.add_column(name, justify="right")
     for tag in tags:
         ours, mine = carried(tag, first, cache)
@@ -42,7 +42,7 @@ def run(cache: Path | None) -> None:
         table.add_row(tag.name, f"{ours:.2f}", f"{git:.2f}", str(len(mine)), str(len(stops)))
         table.add_row("", "", "", "\n".join(mine), "\n".join(stops), end_section=True)
     Console().print(table)
-    print("warm: releases stored, a process of its own, report included; git: one commit per hunk, no report, no proof")
+    print("rebasekit: placed and proved in this process, releases stored; git: one commit per hunk, nothing proved")
     cold_and_warm(tags[0], cache)
 
 
