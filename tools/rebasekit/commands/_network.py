@@ -13,7 +13,7 @@ from rebasekit.commands._checkup import Sign
 from rebasekit.model.hunk import UpstreamSource
 
 _PATIENCE = 3.0  # seconds
-_PYPI = "https://pypi.org/simple"
+_DEFAULT = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"  # pip itself knows best
 
 
 def reach(source: UpstreamSource, stored: bool) -> Sign:
@@ -23,6 +23,8 @@ def reach(source: UpstreamSource, stored: bool) -> Sign:
     if os.environ.get("PIP_NO_INDEX"):
         return _gone("index", "switched off by PIP_NO_INDEX", stored)
     index = _index()
+    if not index:
+        return _gone("index", "pip does not say which index it uses", stored)
     return _ask("index", f"{index.rstrip('/')}/{source.package}/", stored)
 
 
@@ -38,20 +40,23 @@ def _git(url: str, stored: bool) -> Sign:
 
 
 def _index() -> str:
-    """The index that pip uses here: its environment variable, its configuration, or PyPI."""
+    """The index that pip uses here: its environment variable, its configuration, or its default; empty without pip."""
     if os.environ.get("PIP_INDEX_URL"):
         return os.environ["PIP_INDEX_URL"]
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return _PYPI
-    values = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    values = dict(line.split("=", 1) for line in _python("-m", "pip", "config", "list").splitlines() if "=" in line)
     for key in ("install.index-url", "download.index-url", "global.index-url"):
         if key in values:
             return values[key].strip("'\"")
-    return _PYPI
+    return _python("-c", _DEFAULT).strip()
+
+
+def _python(*args: str) -> str:
+    """What this Python prints when it is asked; nothing when it cannot answer."""
+    try:
+        done = subprocess.run([sys.executable, *args], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
 
 
 def _ask(name: str, url: str, stored: bool) -> Sign:
