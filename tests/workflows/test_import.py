@@ -347,3 +347,9 @@ def test_what_the_series_changes_already(flow, diff):
     (case.root / "in.diff").write_bytes(diff(PLAIN, changed("pkg/b.py", "1", "3")))
     message = case.refused("import", str(case.root / "in.diff"), "--onto", "v1.0.0", "--as", "q")
     assert "`pkg/b.py`" in message and "`p/" in message and "rebasekit edit q --new" in message
+
+
+def test_a_rename_is_said_to_bring_upstreams_text(flow, diff):
+    result = flow(BASE).import_(diff(PLAIN, CASES["renamed"]))
+    assert result.exit == 0
+    assert "`pkg/c.py` is `pkg/a.py` under another name" in result.stderr

@@ -51,6 +51,8 @@ def import_patch(
     changes = space.store.apply_diff(onto, wanted, strip=strip)
     if not changes:
         raise UsageError("the diff changes nothing")
+    for old, new in copies(changes):
+        progress.note(f"`{new}` is `{old}` under another name: its text is upstream's and now stands in the patch")
     told = {"title": name, "why": WHY, "removal": REMOVAL, **told, **{k: v for k, v in header.items() if v}}
     patch = Patch(name=name, hunks=derived(space, onto, name, changes, progress), **told)  # type: ignore[arg-type]
     _check_series(space, onto, patch)
@@ -58,6 +60,13 @@ def import_patch(
         editor.add_patch(patch)
         editor.commit()
     return patch
+
+
+def copies(changes: Sequence[FileChange]) -> list[tuple[str, str]]:
+    """Deleted and new files of which most lines are the same: a diff's rename, which hunks can only say in full."""
+    gone = [(c.path, set((c.old or b"").splitlines())) for c in changes if c.new is None]
+    made = [(c.path, set((c.new or b"").splitlines())) for c in changes if c.old is None]
+    return [(old, new) for old, was in gone for new, now in made if was and len(was & now) * 2 > len(was | now)]
 
 
 def read_diff(source: str, onto: Tag, prefix: str) -> bytes:
