@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from rebasekit.facts.query import Facts
-from rebasekit.model.placement import Placement
-from rebasekit.model.tag import Tag
 
 if TYPE_CHECKING:
     from rebasekit.console import Console
+    from rebasekit.model.tag import Tag
+    from rebasekit.steps.patched import Patched
     from rebasekit.steps.workspace import Workspace
-
-
-@dataclass(frozen=True)
-class Patched:
-    """A release with the series on it. `tree` holds the changed files, `placements` the hunks by name."""
-
-    tag: Tag
-    facts: Facts
-    tree: dict[str, bytes | None]
-    placements: dict[str, Placement]
 
 
 def patched(space: Workspace, tag: Tag, console: Console) -> Patched:
     """Place the series on a release and read the result; files that did not change are read once for all releases."""
     from rebasekit.checks.survive.lazy import lazy_facts
-    from rebasekit.facts.settings import Settings
-    from rebasekit.facts.source import ListingTree, OverlayTree
+    from rebasekit.steps.patched import Patched, patched_tree, settings_of
     from rebasekit.steps.rebase import carry
 
     verdict = carry(space, tag, progress=console).verdict
-    store = space.store
-    base = ListingTree(store.commit(tag), lambda: store.files(tag), store.read_many)
-    settings = Settings(entries=space.series.entries)
     with console.task(f"reading {tag}", unit="files") as task:
         done = 0
 
@@ -43,7 +26,7 @@ def patched(space: Workspace, tag: Tag, console: Console) -> Patched:
             task.advance(count - done)
             done = count
 
-        facts = lazy_facts(space.cache / "facts", OverlayTree(base, verdict.tree), settings, progress)
+        facts = lazy_facts(space.cache / "facts", patched_tree(space, verdict), settings_of(space), progress)
     return Patched(tag, facts, verdict.tree, {p.name: p for p in verdict.placements})
 
 

@@ -10,9 +10,9 @@ from rebasekit.commands import _options, _where
 
 if TYPE_CHECKING:
     from rebasekit.checks.defaults import Defaults, ReliedHunk
-    from rebasekit.commands._patched import Patched
     from rebasekit.console import Console
     from rebasekit.model.tag import Tag
+    from rebasekit.steps.patched import Patched
     from rebasekit.steps.workspace import Workspace
 
 HELP = "check the defaults that patches rely on, and find hunks that a flipped one bypasses"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from rebasekit.commands import _options, _where
 
 if TYPE_CHECKING:
-    from rebasekit.checks.survive import Counted, Sight, UsedHunk
-    from rebasekit.commands._patched import Patched
+    from rebasekit.checks.survive import Counted
     from rebasekit.console import Console
     from rebasekit.model.finding import Finding
     from rebasekit.model.tag import Tag
+    from rebasekit.steps.patched import Patched
     from rebasekit.steps.workspace import Workspace
 
 HELP = "check that every upstream API that our lines use is still there and still fits"
@@ -37,6 +37,7 @@ def run(args: Namespace, console: Console) -> int:
     from rebasekit.checks.survive import survive
     from rebasekit.commands import _names, _patched
     from rebasekit.model.tag import Tag
+    from rebasekit.steps.checking import used
 
     space = _where.workspace(args)
     tag = Tag.parse(args.tag) if args.tag else _patched.newest(space)
@@ -48,7 +49,7 @@ def run(args: Namespace, console: Console) -> int:
     counted: list[Counted] = []
     for pin, names in sorted(_pins(space, tag, start, new, wanted).items()):
         old = new if pin == tag else _patched.patched(space, pin, console)
-        hunks = [_hunk(name, old, new) for name in names]
+        hunks = [used(name, old, new) for name in names]
         found = survive(hunks, old.facts, new.facts, tag=tag.name)
         findings += found.findings
         counted += found.hunks
@@ -70,23 +71,6 @@ def _pins(space: Workspace, tag: Tag, start: Tag | None, new: Patched, wanted: s
         if selected is not None and not gone and (not wanted or hunk.patch in wanted):
             found.setdefault(start or pin_tag(selected[1], space.series.base), []).append(hunk.name)
     return found
-
-
-def _hunk(name: str, old: Patched, new: Patched) -> UsedHunk:
-    from rebasekit.checks.survive import UsedHunk
-
-    placement = new.placements[name]
-    before = _sight(name, old) if old is not new else None
-    uses = placement.form.uses if placement.form else ()
-    return UsedHunk(placement.patch, placement.hunk, before, _sight(name, new), uses)
-
-
-def _sight(name: str, tree: Patched) -> Sight | None:
-    from rebasekit.checks.survive import Sight
-
-    placement = tree.placements[name]
-    data = tree.tree.get(placement.file)
-    return Sight(placement.file, placement.lines, data) if data is not None and placement.lines else None
 
 
 def _show(console: Console, tag: Tag, findings: list[Finding], counted: list[Counted]) -> None:

@@ -86,11 +86,12 @@ def _survived(new: Patched, pins: Mapping[str, Patched]) -> Iterator[Finding]:
         groups.setdefault(old.tag, []).append(name)
     for names in groups.values():
         old = pins[names[0]]
-        hunks = [_used(name, old, new) for name in names]
+        hunks = [used(name, old, new) for name in names]
         yield from survive(hunks, old.facts, new.facts, tag=new.tag.name).findings
 
 
-def _used(name: str, old: Patched, new: Patched) -> UsedHunk:
+def used(name: str, old: Patched, new: Patched) -> UsedHunk:
+    """A hunk as `survive` takes it, seen on the tag of its pin and on the new one."""
     placement = new.placements[name]
     before = _sight(name, old) if old is not new else None
     uses = placement.form.uses if placement.form else ()
@@ -133,13 +134,13 @@ def _needs(placement: Placement, now: Reach) -> Iterator[Finding]:
         if isinstance(report, ReachReport) and report.verdict not in _FINE:
             yield _finding(report.verdict, placement, report, f"the hunk needs `{dotted}` to be built")
         elif report is not None and not isinstance(report, ReachReport):
-            message = f"the hunk needs `{dotted}`, and {new_name(report)}"
+            message = f"the hunk needs `{dotted}`, and {_unnamed(report)}"
             next_ = f"tools/reach {dotted.rpartition('.')[2]} --tag {now.tag}"
             where = (placement.file, _line(placement))
             yield Finding("unconstructed", *where, message, next_, placement.patch, placement.hunk)
 
 
-def new_name(report: object) -> str:
+def _unnamed(report: object) -> str:
     """Why a name has no report."""
     return "it is not in the tree" if type(report).__name__ == "NoSuchName" else "several things have that name"
 

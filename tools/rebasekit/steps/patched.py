@@ -24,11 +24,20 @@ class Patched:
     placements: dict[str, Placement]
 
 
+def patched_tree(space: Workspace, verdict: Verdict) -> OverlayTree:
+    """The release's files with those of the verdict over them."""
+    store, tag = space.store, verdict.tag
+    return OverlayTree(ListingTree(store.commit(tag), lambda: store.files(tag), store.read_many), verdict.tree)
+
+
+def settings_of(space: Workspace) -> Settings:
+    """What reading a tree has to be told: the series' entry points."""
+    return Settings(entries=space.series.entries)
+
+
 def read_patched(space: Workspace, verdict: Verdict, progress: Progress = SILENT) -> Patched:
     """Facts of the tree that a verdict is about; files that did not change are read once for all releases."""
-    store, tag = space.store, verdict.tag
-    base = ListingTree(store.commit(tag), lambda: store.files(tag), store.read_many)
-    settings = Settings(entries=space.series.entries)
+    tag = verdict.tag
     bars: dict[str, int] = {}
     with progress.task(f"reading {tag}", unit="files") as task:
 
@@ -36,5 +45,5 @@ def read_patched(space: Workspace, verdict: Verdict, progress: Progress = SILENT
             task.advance(done - bars.get(what, 0))
             bars[what] = done
 
-        facts = open_facts(space.cache / "facts", OverlayTree(base, verdict.tree), settings, step)
+        facts = open_facts(space.cache / "facts", patched_tree(space, verdict), settings_of(space), step)
     return Patched(tag, facts, verdict.tree, {p.name: p for p in verdict.placements})

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
-from rebasekit.edit.patterns import PatternError, parse_pattern
-from rebasekit.edit.script import ScriptError, parse
+from rebasekit.edit.patterns import parse_pattern
 from rebasekit.errors import UsageError
 from rebasekit.model.hunk import Form, Hunk, Patch, Series
 from rebasekit.model.progress import SILENT, Progress
-from rebasekit.model.tag import Tag, parse_range
+from rebasekit.model.tag import Tag, in_range, parse_range
 from rebasekit.patches.load import load
 from rebasekit.upstream.store import Store
 
@@ -51,8 +49,6 @@ class Workspace:
 
     def hunk(self, name: str) -> Hunk:
         """A hunk by `patch/id` or by an id that only one patch has; raise UsageError with the closest names."""
-        from difflib import get_close_matches
-
         hunks = self.series.hunks()
         found = [h for h in hunks if h.name == name] or [h for h in hunks if h.id == name]
         if len(found) == 1:
@@ -81,8 +77,6 @@ class Workspace:
             if name not in wanted:
                 wanted.add(name)
                 todo += self.patch(name).depends
-        from dataclasses import replace
-
         return replace(self.series, patches=tuple(p for p in self.series.patches if p.name in wanted))
 
 
@@ -91,28 +85,10 @@ def pin_tag(form: Form, base: Tag) -> Tag:
     if form.pin is not None:
         return Tag.parse(form.pin.tag)
     first = first_of(form.tags) if form.tags else None
-    return first if first is not None and not _holds(form.tags, base) else base
-
-
-def _holds(tags: str | None, tag: Tag) -> bool:
-    from rebasekit.model.tag import in_range
-
-    return in_range(tag, tags)
+    return first if first is not None and not in_range(base, form.tags) else base
 
 
 def first_of(tags: str) -> Tag | None:
     """The tag at which a range begins; None for one that is open below."""
     starts = [s.version for s in parse_range(tags) if s.operator in (">=", "==", "~=", "===")]
     return max((Tag.parse(re.sub(r"\.\*$", "", s)) for s in starts), default=None)
-
-
-@contextlib.contextmanager
-def script_errors(hunk: Hunk) -> Iterator[None]:
-    """Turn errors of an edit script into the reader's words."""
-    try:
-        yield
-    except (ScriptError, PatternError) as error:
-        raise UsageError(f"`{hunk.name}`: {error}", hint=f"rebasekit show {hunk.name}") from None
-
-
-__all__ = ["Workspace", "check_pattern", "first_of", "parse", "pin_tag"]
