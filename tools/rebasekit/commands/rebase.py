@@ -38,5 +38,6 @@ def run(args: Namespace, console: Console) -> int:
 
     _options.reserve(args, console)
     tag, start = Tag.parse(args.tag), Tag.parse(args.start) if args.start else None
-    verdict = rebase(_where.workspace(args), tag, start=start, only=args.only, progress=console)
-    return _options.report(args, console, verdict)
+    space = _where.workspace(args)
+    verdict = rebase(space, tag, start=start, only=args.only, progress=console)
+    return _options.report(args, console, verdict, space)
