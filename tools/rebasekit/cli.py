@@ -7,7 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from rebasekit import __version__, commands
 from rebasekit.errors import RebasekitError, StateError, UsageError
@@ -90,8 +90,8 @@ def find_verb(argv: Sequence[str]) -> str | None:
     else:
         return None
     known = commands.names()
-    if word in known:
-        return word
+    if word.replace("_", "-") in known:  # executables of `tools/` are named with an underscore
+        return word.replace("_", "-")
     from difflib import get_close_matches
 
     close = get_close_matches(word, known, n=1, cutoff=0.5)
@@ -116,6 +116,7 @@ def build_parser(verbs: Iterable[str], *, prog: str | None = None) -> argparse.A
             formatter_class=raw,
             allow_abbrev=False,
         )
+        cast(dict[str, argparse.ArgumentParser], group.choices)[verb.replace("-", "_")] = sub
         if prog is not None:
             sub.prog = prog  # `tools/reach --help` says `reach`, not `rebasekit reach`
         command.add_arguments(sub)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _ORDER = [
     *("rebase", "list", "show", "accept", "resolve"),
     *("edit", "refresh", "import", "export", "apply"),
+    *("rename", "reorder", "fold", "delete"),
     *("reach", "survive", "unbound", "defaults", "churn"),
     *("build", "verify-install", "smoke"),
+    *("load-multi", "depth-probe", "speed", "conc", "compare"),
     *("doctor", "completion"),
 ]
 

@@ -21,7 +21,9 @@ GIT_NEEDED = (2, 38)  # `git merge-tree --write-tree`
 _ROOM = 2_000_000_000  # bytes: a release's wheel, its store, and a scratch tree
 _EXTRAS = {
     "serve": (("installer",), "building and installing patched wheels"),
-    "plots": (("matplotlib",), "plots of benchmarks"),
+    "probes": (("httpx",), "measuring a running server"),
+    "gpu": (("pynvml",), "reading cards while a server is measured"),
+    "plots": (("matplotlib",), "plots of benchmarks and measurements"),
     "dev": (("pytest", "mypy", "ruff", "nox", "hypothesis"), "developing rebasekit"),
 }
 

@@ -1,0 +1,46 @@
+"""Servers to measure, and a command line in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from rebasekit import cli
+
+from .standin import StandIn
+
+
+@dataclass(frozen=True)
+class Done:
+    exit: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def serve() -> Iterator[Any]:
+    """Start stand-ins with settings; they end with the test."""
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(StandIn(**settings))
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command line in this process, with no key of the caller's."""
+    monkeypatch.delenv("REBASEKIT_API_KEY", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*argv: object) -> Done:
+        code = cli.main([str(each) for each in argv])
+        return Done(code, *capsys.readouterr())
+
+    return call

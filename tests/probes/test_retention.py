@@ -1,0 +1,68 @@
+"""`load_multi`: the shape of a cache that is too small, and what bounds it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebasekit.probes.measure.retention import Asked, Retention
+from rebasekit.probes.measure.server import Server
+
+
+def shares(result):
+    return {each["chains"]: each["retention"] for each in result.json["sweep"]}
+
+
+@pytest.mark.parametrize("api", ["generate", "completions", "chat"])
+def test_one_chain_too_many_loses_all_of_them(serve, run, api):
+    """3 × 660 tokens do not fit in 1,480 and 2 × 660 do; the whole prompt goes at a time."""
+    server = serve(pool=1480, chunk=1024)
+    result = run("load_multi", server.url, "--api", api, "--chains", 2, 3, "--tokens", 660, "--laps", 3, "--json")
+    assert result.exit == 0, result.err
+    found = shares(result)
+    assert all(first <= 0.02 for first, *_ in found.values())
+    assert all(share > 0.98 for share in found[2][1:])
+    assert all(share <= 0.02 for share in found[3][1:])
+    assert result.json["sweep"][0]["bound"] == "2 × 660 = 1,320 tokens fit in 1,480"
+    assert result.json["sweep"][1]["bound"] == "tokens: 3 × 660 = 1,980 of 1,480"
+    assert server.flushed == 2
+    assert result.json["complete"] is True and result.json["stopped"] is None
+    assert result.json["server"]["pool"] == 1480 and result.json["api"] == api
+
+
+def test_a_cache_that_drops_the_end_of_a_chain_first_keeps_some_of_each(serve, run):
+    result = run("load_multi", serve(pool=1480, chunk=64).url, "--chains", 3, "--tokens", 660, "--json")
+    (first, second, third) = shares(result)[3]
+    assert first == 0 and second == third and 0.1 < second < 0.5
+
+
+def test_recurrent_states_are_named_when_tokens_fit(serve, run):
+    """A hybrid model: every chunk of every chain needs a state to go on from."""
+    result = run("load_multi", serve(pool=4000, chunk=100, states=10).url, "--chains", 2, "--tokens", 800, "--json")
+    assert shares(result)[2][1] < 0.9
+    assert result.json["sweep"][0]["bound"] == "recurrent states: 10 slots; 2 × 800 = 1,600 tokens fit in 4,000"
+
+
+def test_the_table_is_one_screen(serve, run):
+    result = run("load_multi", serve(pool=1480, chunk=1024).url, "--chains", 2, 3, "--tokens", 660)
+    assert result.exit == 0 and len(result.out.splitlines()) < 24
+    assert "2 chains of 660 tokens stay (100%); 3 do not (0%): tokens: 3 × 660 = 1,980 of 1,480" in result.out
+
+
+def test_the_same_seed_asks_the_same_and_another_asks_other_prompts(serve, run):
+    server = serve()
+    argv = ("load_multi", server.url, "--chains", 2, "--tokens", 100, "--laps", 1)
+    for seed in (1, 1, 2):
+        assert run(*argv, "--seed", seed).exit == 0
+    asked = [tuple(server.asked[n : n + 2]) for n in (0, 2, 4)]
+    assert asked[0] == asked[1] != asked[2]
+    heads = {prompt[:8] for pair in (asked[0], asked[2]) for prompt in pair}
+    assert len(heads) == 4
+
+
+def test_unfinished_laps_count_for_nothing():
+    found = Retention(100, 1, 3, Server(pool=1000))
+    found.asked += [Asked(2, lap, chain, 100, 90 * (lap > 1), 0.1, 0.1) for lap in (1, 2) for chain in (1, 2)]
+    found.asked.append(Asked(2, 3, 1, 100, 0, 0.1, 0.1))
+    assert found.share(2, 3) is None and found.kept(2) == 0.9
+    assert found.verdict == "2 chains of 100 tokens stay (90%)"
+    assert Retention(100, 1, 3).verdict == "no second lap was finished"

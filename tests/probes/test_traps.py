@@ -1,0 +1,234 @@
+"""What would make a figure wrong without a word: each is refused, and the message says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rebasekit.probes.measure.client import Client
+from rebasekit.probes.measure.prompts import Maker, Prompt, shared
+from rebasekit.probes.measure.server import Endpoint, Server, describe
+
+PROBE = ("load_multi", "--chains", "2", "--tokens", "100", "--laps", "2")
+
+
+def asked(server, *argv):
+    return (PROBE[0], server.url, *PROBE[1:], *argv)
+
+
+@pytest.mark.parametrize("api", ["generate", "completions", "chat"])
+@pytest.mark.parametrize("truncates", [False, True])
+def test_a_prompt_that_does_not_fit_is_not_sent(serve, run, api, truncates):
+    server = serve(context=512, truncates=truncates)
+    result = run(*asked(server, "--api", api, "--tokens", 506))
+    assert (result.exit, server.asked, server.flushed) == (2, [], 0)
+    assert "a prompt of 506 tokens is too long: the server takes fewer than 506" in result.err
+    assert ("would cut it without a word (`--allow-auto-truncate`)" in result.err) is truncates
+    assert "hint: --tokens 504" in result.err
+    assert run(*asked(server, "--api", api, "--tokens", 504)).exit == 0
+
+
+def test_the_answer_has_to_fit_too(serve, run):
+    server = serve(context=512)
+    result = run(*asked(server, "--tokens", 500, "--new", 13))
+    assert (result.exit, server.asked) == (2, [])
+    assert "500 tokens and 13 new ones are more than the context of 512" in result.err
+
+
+def test_a_server_that_cuts_a_prompt_all_the_same_is_caught(serve, run):
+    result = run(*asked(serve(fault="drops-truncated")))
+    assert result.exit == 4 and "50 of 100 tokens were read: the server cut the prompt" in result.err
+
+
+def test_the_context_has_to_be_known(serve, run):
+    server = serve(native=False, says=False)
+    result = run(*asked(server))
+    assert result.exit == 2 and "--context TOKENS" in result.err
+    result = run(*asked(server, "--context", "90"))
+    assert result.exit == 2 and "a prompt of 100 tokens is too long for the context of 90" in result.err
+    assert all(len(prompt) < 90 for prompt in server.asked)  # what tries whether it reports at all
+
+
+@pytest.mark.parametrize("api", ["generate", "completions", "chat"])
+def test_without_the_cache_report_it_says_which_flag(serve, run, api):
+    result = run(*asked(serve(reports=False), "--api", api))
+    assert result.exit == 4
+    assert "answers have no `cached_tokens`" in result.err and "--enable-cache-report" in result.err
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_a_zero_that_is_left_out_is_a_zero(serve, run, zeros):
+    """Releases up to v0.5.21 leave `prompt_tokens_details` out of the usage when nothing was cached."""
+    result = run(*asked(serve(zeros=zeros), "--api", "completions", "--json"))
+    assert result.json["sweep"][0]["retention"] == [0, 0.99]
+
+
+@pytest.mark.parametrize("reports", [False, True])
+def test_a_server_that_does_not_say_whether_it_reports_is_tried(serve, run, reports):
+    """Behind a router there is no `/server_info`: a missing count may be a zero, or a flag."""
+    result = run(*asked(serve(native=False, reports=reports)))
+    assert result.exit == (0 if reports else 4)
+    assert ("--enable-cache-report" in result.err) is not reports
+
+
+def test_no_prefix_cache_at_all(serve, run):
+    result = run(*asked(serve(caches=False)))
+    assert result.exit == 4 and "--disable-radix-cache" in result.err
+
+
+def test_a_warm_server_is_flushed(serve, run):
+    server = serve()
+    for _ in range(2):
+        result = run(*asked(server, "--json"))
+        assert result.json["sweep"][0]["retention"] == [0, 0.99]
+    assert server.flushed == 2
+
+
+def test_a_warm_server_that_must_not_be_flushed_is_refused(serve, run):
+    server = serve()
+    assert run(*asked(server, "--no-flush")).exit == 0
+    result = run(*asked(server, "--no-flush"))
+    assert result.exit == 4 and "chain 1 of 2 is not cold: 99 of its tokens came from the cache" in result.err
+    assert run(*asked(server, "--no-flush", "--seed", 2)).exit == 0
+    assert server.flushed == 0
+
+
+def test_a_flush_that_does_nothing_is_found(serve, run):
+    server = serve(forgets_to_flush=True)
+    assert run(*asked(server)).exit == 0
+    assert run(*asked(server)).exit == 4
+
+
+def test_a_busy_server_is_not_measured(serve, run):
+    server = serve(busy=True)
+    result = run(*asked(server))
+    assert (result.exit, server.asked) == (4, []) and "are requests running?" in result.err
+
+
+def test_what_cannot_be_flushed_says_so(serve, run):
+    result = run(*asked(serve(flushes=False)))
+    assert result.exit == 4 and "/flush_cache` answered 404" in result.err and "--no-flush" in result.err
+
+
+def test_a_template_that_all_chats_share_is_no_warm_cache(serve, run):
+    result = run(*asked(serve(), "--api", "chat", "--json"))
+    first = [each["cached"] for each in result.json["asked"] if each["lap"] == 1]
+    assert first[0] == 0 and 6 <= first[1] <= 8  # `<user>`
+
+
+def test_a_chat_whose_length_nobody_knows_is_not_sent(serve, run):
+    server = serve(tokenizes=False)
+    result = run(*asked(server, "--api", "chat"))
+    assert (result.exit, server.asked) == (4, []) and "--api completions" in result.err
+    assert run(*asked(server, "--api", "completions")).exit == 0  # ids are counted by themselves
+
+
+@pytest.mark.parametrize(("fault", "words"), [
+    ("500", "`/generate` answered 500: the scheduler is gone"),
+    ("error-event", "out of memory"),
+    ("breaks", "the stream broke off before its end"),
+    ("empty", "the answer is empty"),
+])  # fmt: skip
+def test_errors_in_the_middle_print_what_was_measured(serve, run, fault, words):
+    result = run(*asked(serve(fault=fault, fails_from=4), "--new", 3, "--json"))
+    assert result.exit == 4 and words in result.err and "not complete" in result.err
+    assert result.json["complete"] is False and words in result.json["stopped"]
+    assert len(result.json["asked"]) == 3 and result.json["sweep"][0]["retention"][1] is None
+
+
+def test_a_server_that_hangs(serve, run):
+    start = time.monotonic()
+    result = run(*asked(serve(fault="hangs"), "--timeout", "1"))
+    assert result.exit == 4 and "no answer within 1 s" in result.err and time.monotonic() - start < 10
+
+
+def test_nobody_there(run):
+    result = run("load_multi", "http://127.0.0.1:9")
+    assert result.exit == 4 and "nobody answers at `http://127.0.0.1:9`" in result.err
+    assert run("load_multi", "127.0.0.1:9").exit == 2
+
+
+def test_the_key_comes_from_the_environment_and_is_never_shown(serve, run, monkeypatch):
+    server = serve(key="s3cret")
+    result = run(*asked(server))
+    assert result.exit == 4 and "401" in result.err and "export REBASEKIT_API_KEY" in result.err
+    monkeypatch.setenv("REBASEKIT_API_KEY", "wr0ng")
+    result = run(*asked(server))
+    assert result.exit == 4 and "wr0ng" not in result.out + result.err
+    monkeypatch.setenv("OTHER", "s3cret")
+    result = run(*asked(server, "--api-key", "OTHER", "--json"))
+    assert result.exit == 0 and "s3cret" not in result.out + result.err
+    result = run(*asked(server, "--api-key", "s3cret"))  # the key itself, by mistake
+    assert result.exit == 2 and "s3cret" not in result.out + result.err
+    assert "s3cret" not in repr(Endpoint(server.url, "s3cret"))
+    assert Endpoint("http://me:s3cret@host:1/v1").shown == "http://host:1/v1"
+
+
+def test_ttft_is_the_first_content_and_not_the_first_byte(serve):
+    """A chat's first event is a role, sent before anything is read."""
+    server = serve(role_first=0.3)
+
+    async def measure():
+        async with Client(Endpoint(server.url), "chat") as client:
+            return await client.ask(await Maker(client, 1).prompt("x", 60, 2), 2)
+
+    answer = asyncio.run(measure())
+    assert 0.3 <= answer.first < 3 and answer.new == 2
+
+
+@pytest.mark.parametrize("incremental", [False, True])
+def test_both_kinds_of_streams_give_the_same_tokens(serve, incremental):
+    server = serve(incremental=incremental)
+
+    async def measure():
+        async with Client(Endpoint(server.url)) as client:
+            return await client.ask(Prompt("", (5, 6, 7)), 6)
+
+    answer = asyncio.run(measure())
+    assert list(answer.tokens) == server.answer((5, 6, 7), 6)
+    assert answer.text.encode() == bytes(answer.tokens) and answer.new == 6
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from rebasekit import cli
+threading.Timer(float(sys.argv[2]), os.kill, (os.getpid(), getattr(signal, sys.argv[3]))).start()
+sys.exit(cli.main(["load_multi", sys.argv[1], "--tokens", "500", "--chains", "1", "--laps", "40", "--json"]))
+"""
+
+
+@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_prints_what_was_measured_and_exits_130(serve, signal):
+    server = serve(per_token=0.0005, per_new=0.1)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.replace('"--json"', '"--new", "2", "--json"'), server.url, "2.5", signal],
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == 130 and done.stderr.endswith("error: interrupted\n"), done.stderr
+    assert "Traceback" not in done.stderr and "\x1b" not in done.stderr  # no bars in a pipe
+    found = json.loads(done.stdout)
+    assert found["stopped"] == "interrupted" and 1 <= len(found["asked"]) < 40
+
+
+def test_prompts_are_disjoint_and_as_long_as_asked(serve):
+    server = serve()
+
+    async def make():
+        async with Client(Endpoint(server.url)) as client:
+            maker = Maker(client, 1)
+            return [await maker.prompt(str(n), n, 1) for n in (1, 7, 100, 900)]
+
+    made = asyncio.run(make())
+    assert [prompt.tokens for prompt in made] == [1, 7, 100, 900]
+    assert shared(Prompt("", (1, 2, 3)), [Prompt("", (1, 2, 4)), Prompt("", (1,))]) == 2
+
+
+def test_what_a_server_says_of_itself():
+    server = describe({"max_total_num_tokens": 5, "internal_states": [{"max_mamba_cache_size": 7}]}, None)
+    assert (server.pool, server.states, server.context, server.truncates) == (5, 7, None, None)
+    assert describe(None, {"data": [{"id": "m", "max_model_len": 9}]}) == Server(model="m", context=9)

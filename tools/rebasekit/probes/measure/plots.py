@@ -1,0 +1,106 @@
+"""One picture per probe, PNG or SVG by its name. matplotlib is an extra, and imported only here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rebasekit.errors import StateError, UsageError
+from rebasekit.probes.measure import speed as kinds
+
+if TYPE_CHECKING:
+    from rebasekit.probes.measure.retention import Retention
+    from rebasekit.probes.measure.speed import Speed
+
+_SIZE = (7.5, 4.0)  # inches
+_COLOURS = ("#2f6fab", "#d1603d", "#4f9d69", "#8a63a8", "#b08d2e", "#5b6770")
+SUFFIXES = (".png", ".svg")
+
+
+def check(target: str) -> None:
+    """Raise before anything is measured when the picture could not be drawn."""
+    path = Path(target)
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"`{target}` is neither a PNG nor an SVG", hint="--plot FILE.svg")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder `{path.parent}`", hint=f"mkdir -p {path.parent}")
+    if find_spec("matplotlib") is None:
+        hint = f"{sys.executable} -m pip install 'rebasekit[plots]'"
+        raise StateError("a plot needs the package `matplotlib`", hint=hint)
+
+
+def retention(found: Retention, target: str) -> None:
+    """Share of each lap from the cache, a line for each number of chains."""
+    figure, axes = _figure()
+    for number, chains in enumerate(found.sweep):
+        laps = [(lap, share) for lap in range(1, found.laps + 1) if (share := found.share(chains, lap)) is not None]
+        style = {"color": _colour(number), "marker": "o", "label": f"{chains} × {found.tokens:,} tokens"}
+        axes.plot([lap for lap, _ in laps], [100 * share for _, share in laps], **style)
+    axes.set(xlabel="lap (the first is cold)", ylabel="prompt tokens from the cache, %", ylim=(-4, 104))
+    axes.set_xticks(range(1, found.laps + 1))
+    pool = f" of a pool of {found.server.pool:,} tokens" if found.server.pool else ""
+    _finish(figure, axes, f"what stays{pool}", target)
+
+
+def speed(found: Speed, target: str) -> None:
+    """Seconds to the first content of every answer, a column of dots for each kind, on a logarithmic scale."""
+    from matplotlib.ticker import EngFormatter
+
+    figure, axes = _figure()
+    order = [kind for kind in (kinds.SHORT, kinds.BEHIND, kinds.PREFILL) if found.firsts(kind)]
+    for number, kind in enumerate(order):
+        seconds = found.firsts(kind)
+        axes.scatter([number] * len(seconds), seconds, color=_colour(number), alpha=0.7)
+        axes.annotate(f"{kinds.middle(seconds):.3g} s", (number, kinds.middle(seconds)), (10, -4), **_BESIDE)
+    axes.set_xticks(range(len(order)), order)
+    axes.set(ylabel="time to the first content", yscale="log", xlim=(-0.5, len(order) - 0.2))
+    for axis in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        axis(EngFormatter(unit="s"))
+    prefill, decode = found.rates(kinds.PREFILL), found.rates(kinds.DECODE)
+    parts = [f"prefill {kinds.middle(prefill):,.0f} tokens/s"] if prefill else []
+    parts += [f"decode {kinds.middle(decode):,.1f} tokens/s"] if decode else []
+    _finish(figure, axes, ", ".join(parts), target, legend=False)
+
+
+_BESIDE: dict[str, Any] = {"textcoords": "offset points"}
+
+
+def _colour(number: int) -> str:
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def _figure(rows: int = 1, **more: Any) -> tuple[Any, Any]:
+    import matplotlib
+
+    matplotlib.use("agg")  # draws into a file, also where there is no display
+    from matplotlib import pyplot
+
+    return pyplot.subplots(rows, figsize=(_SIZE[0], _SIZE[1] * (1 + (rows - 1) * 0.5)), layout="constrained", **more)
+
+
+def _finish(figure: Any, axes: Any, title: str, target: str, *, legend: bool = True) -> None:
+    """Write the picture, whole or not at all."""
+    from matplotlib import pyplot
+
+    panels: Sequence[Any] = axes if isinstance(axes, Sequence) else [axes]
+    panels[0].set_title(title, loc="left")
+    for each in panels:
+        each.spines[["top", "right"]].set_visible(False)
+        each.grid(axis="y", alpha=0.25)
+    if legend and panels[0].get_legend_handles_labels()[0]:
+        panels[0].legend(frameon=False)
+    path = Path(target)
+    partial = path.with_name(f".{path.name}.partial{path.suffix}")
+    # without a date, the same figures give the same file
+    metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
+    try:
+        figure.savefig(partial, dpi=140, metadata=metadata)
+        partial.replace(path)
+    finally:
+        pyplot.close(figure)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
