@@ -66,3 +66,14 @@ def test_unfinished_laps_count_for_nothing():
     assert found.share(2, 3) is None and found.kept(2) == 0.9
     assert found.verdict == "2 chains of 100 tokens stay (90%)"
     assert Retention(100, 1, 3).verdict == "no second lap was finished"
+
+
+def test_the_verb_in_both_spellings(serve, run):
+    from rebasekit import cli
+
+    for verb in ("load_multi", "load-multi"):
+        assert cli.find_verb([verb]) == "load-multi"
+        result = run("-C", "load_multi", verb, serve().url, "--tokens", 50, "--chains", 1, "--laps", 1)
+        assert result.exit == 0, result.err
+        assert run(verb, "--help").out.startswith("usage: rebasekit load-multi")
+    assert cli._spelled(["-C", "load_multi", "load_multi"], "load-multi") == ["-C", "load_multi", "load-multi"]

@@ -7,7 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn
 
 from rebasekit import __version__, commands
 from rebasekit.errors import RebasekitError, StateError, UsageError
@@ -66,7 +66,7 @@ def _run(argv: list[str], console: Console, prog: str | None) -> int:
     verbs = [verb] if verb else [] if "--version" in argv else commands.names()
     parser = build_parser(verbs, prog=prog)
     try:
-        args = parser.parse_args(_normalised(argv, verb))
+        args = parser.parse_args(_normalised(_spelled(argv, verb), verb))
     except SystemExit as done:  # --help and --version have printed what was asked for
         return int(done.code or 0)
     console.configure(color=args.color, quiet=args.quiet, verbose=args.verbose)
@@ -116,7 +116,6 @@ def build_parser(verbs: Iterable[str], *, prog: str | None = None) -> argparse.A
             formatter_class=raw,
             allow_abbrev=False,
         )
-        cast(dict[str, argparse.ArgumentParser], group.choices)[verb.replace("-", "_")] = sub
         if prog is not None:
             sub.prog = prog  # `tools/reach --help` says `reach`, not `rebasekit reach`
         command.add_arguments(sub)
@@ -138,6 +137,15 @@ def _add_global_options(parser: argparse._ActionsContainer, *, default: bool) ->
     add("--color", choices=("auto", "always", "never"), default=value("auto"), help="colours (default: on a terminal)")
     add("-q", "--quiet", action="store_true", default=value(False), help="no progress and no notes")
     add("-v", "--verbose", action="count", default=value(0), help="say more; twice for timings")
+
+
+def _spelled(argv: list[str], verb: str | None) -> list[str]:
+    """`argv` with the verb as the parser has it: `load_multi`, an executable of `tools/`, is `load-multi`."""
+    pairs = zip(["", *argv], argv, strict=False)
+    return [
+        verb if verb and before not in _WITH_VALUE and word.replace("_", "-") == verb else word
+        for before, word in pairs
+    ]
 
 
 def _normalised(argv: list[str], verb: str | None) -> list[str]:
