@@ -16,7 +16,7 @@ from rebasekit.patches.folder import bodies as body_paths
 from rebasekit.patches.load import load_files, load_patch_files
 from rebasekit.patches.pattern import PatternCheck, check_pattern
 from rebasekit.patches.sections import HunkSections
-from rebasekit.patches.serieslist import add_name, remove_name
+from rebasekit.patches.serieslist import add_name, remove_name, set_names
 from rebasekit.patches.transaction import Transaction
 
 _Change = Callable[[HunkSections], None]
@@ -108,6 +108,11 @@ class Editor(Transaction):
                 self.delete(path)
             series = f"{self.patchset}/series.toml"
             self.write(series, remove_name(self.read(series).decode(), name))
+
+    def set_order(self, names: list[str]) -> None:
+        """Write which patches the series has, in order."""
+        series = f"{self.patchset}/series.toml"
+        self.write(series, set_names(self.read(series).decode(), names))
 
     def commit(self, validate: Callable[[Files], None] | None = None) -> None:
         """Commit; by default only if the whole staged patchset can be read (else PatchsetProblems)."""

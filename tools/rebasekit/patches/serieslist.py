@@ -15,16 +15,17 @@ def add_name(text: str, name: str, before: str | None = None) -> str:
     if before is not None and before not in names:
         raise PatchsetError("series.toml: patches", f"there is no `{before}` to put `{name}` before")
     position = len(names) if before is None else names.index(before)
-    return _changed(text, [*names[:position], name, *names[position:]])
+    return set_names(text, [*names[:position], name, *names[position:]])
 
 
 def remove_name(text: str, name: str) -> str:
     """`series.toml` without a patch."""
     names = Document(text).data["patches"]
-    return _changed(text, [other for other in names if other != name])
+    return set_names(text, [other for other in names if other != name])
 
 
-def _changed(text: str, wanted: list[str]) -> str:
+def set_names(text: str, wanted: list[str]) -> str:
+    """`series.toml` with exactly these patches in this order; comments in the list stay where they can."""
     document = Document(text)
     entry = next(entry for entry in document.sections[0].entries if entry.key == ("patches",))
     old = text[entry.value_start : entry.value_end]
