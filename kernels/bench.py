@@ -71,10 +71,11 @@ def ceilings() -> dict[str, float]:
 def random_pool(layout: Int2Layout) -> torch.Tensor:
     """Random codes with plausible scales and zeros."""
     pool = torch.randint(-32768, 32767, (SLOTS, layout.row_words), dtype=torch.int16, device=DEVICE)
-    meta = torch.rand(SLOTS, layout.kv_heads, layout.meta_words, device=DEVICE) * 0.3 + 0.6
+    *_, meta = layout.parts(pool)
+    value = torch.rand(meta.shape, device=DEVICE) * 0.3 + 0.6
     for first, groups in ((0, layout.k_groups), (2 * layout.k_groups, layout.v_groups)):
-        meta[..., first + groups : first + 2 * groups] -= 2.1
-    pool[:, layout.meta_at :] = meta.half().view(torch.int16).flatten(1)
+        value[..., first + groups : first + 2 * groups] -= 2.1
+    meta.copy_(value.half().view(torch.int16))
     return pool
 
 
@@ -233,7 +234,7 @@ def bench_store(copy: float, tokens: int = 8192) -> list[dict[str, object]]:
         turn = default_rotation(dim, dim, DEVICE)
         fresh = [torch.randn(2, tokens, kv_heads, dim, device=DEVICE, dtype=torch.bfloat16) for _ in range(16)]
         slots = [torch.randperm(SLOTS, device=DEVICE)[:tokens] for _ in fresh]
-        moved = tokens * (kv_heads * dim * 8 + layout.bytes_per_token)
+        moved = tokens * (kv_heads * dim * 4 + layout.bytes_per_token)  # K and V in 16 bit, one record out
         times = [
             median_ms(
                 [

@@ -72,7 +72,7 @@ def decode_stage(
     part_stride, lse_stride, last_slot, sink, window, splits, least,
     KV_HEADS: tl.constexpr, K_DIM: tl.constexpr, V_DIM: tl.constexpr, K_GROUP: tl.constexpr, V_GROUP: tl.constexpr,
     K_GROUPS: tl.constexpr, V_GROUPS: tl.constexpr, K_PAD: tl.constexpr, V_PAD: tl.constexpr,
-    META: tl.constexpr, ROW: tl.constexpr, SHARE: tl.constexpr, JOIN: tl.constexpr, HAS_ROWS: tl.constexpr,
+    META: tl.constexpr, ROW: tl.constexpr, TILE: tl.constexpr, RECORD: tl.constexpr, SHARE: tl.constexpr, JOIN: tl.constexpr, HAS_ROWS: tl.constexpr,
     BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Partial output mid[splits, batch, heads, v_dim] fp32 and lse[batch, heads, …] (base 2, -inf where empty).
@@ -82,8 +82,8 @@ def decode_stage(
     """
     K_WIDTH: tl.constexpr = K_DIM // 8
     V_WIDTH: tl.constexpr = V_DIM // 8
-    V_AT: tl.constexpr = KV_HEADS * K_WIDTH
-    META_AT: tl.constexpr = V_AT + KV_HEADS * V_WIDTH
+    V_AT: tl.constexpr = TILE * K_WIDTH
+    META_AT: tl.constexpr = V_AT + TILE * V_WIDTH
     META_WORDS: tl.constexpr = 2 * (K_GROUPS + V_GROUPS)
     HEADS: tl.constexpr = 8
     BLOCKS: tl.constexpr = (SHARE + HEADS - 1) // HEADS
@@ -148,9 +148,10 @@ def decode_stage(
     mass = tl.zeros([BLOCK, HEADS], tl.float32)
     # S comes out as lift/2 · q·k: codes carry 2**-24, queries 2**8, the unit vector 2**15.
     to_log2 = 2.0 * sm_scale * 1.4426950408889634 / lift
-    k_at = pool_ptr + kv_head * K_WIDTH
-    v_at = pool_ptr + V_AT + kv_head * V_WIDTH
-    meta_at = (pool_ptr + META_AT + kv_head * META_WORDS).to(tl.pointer_type(tl.float16))
+    record = pool_ptr + kv_head // TILE * RECORD
+    k_at = record + kv_head % TILE * K_WIDTH
+    v_at = record + V_AT + kv_head % TILE * V_WIDTH
+    meta_at = (record + META_AT + kv_head % TILE * META_WORDS).to(tl.pointer_type(tl.float16))
     rows = tl.arange(0, BLOCK)
     # Short metadata repeats itself: a padded word must be finite, and masking it costs more than reading its sector
     # again. Spelt in fours, so that the compiler sees runs of 8 bytes: those copies go through the first-level cache,

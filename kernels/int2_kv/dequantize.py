@@ -44,22 +44,22 @@ def load_stage(
     pool_ptr, indices_ptr, k_ptr, v_ptr, tokens,
     KV_HEADS: tl.constexpr, K_DIM: tl.constexpr, V_DIM: tl.constexpr, K_GROUP: tl.constexpr, V_GROUP: tl.constexpr,
     K_GROUPS: tl.constexpr, V_GROUPS: tl.constexpr, K_PAD: tl.constexpr, V_PAD: tl.constexpr,
-    META: tl.constexpr, ROW: tl.constexpr, BLOCK: tl.constexpr,
+    META: tl.constexpr, ROW: tl.constexpr, TILE: tl.constexpr, RECORD: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One block of tokens of one head."""
-    V_AT: tl.constexpr = KV_HEADS * (K_DIM // 8)
-    META_AT: tl.constexpr = V_AT + KV_HEADS * (V_DIM // 8)
+    V_AT: tl.constexpr = TILE * (K_DIM // 8)
+    META_AT: tl.constexpr = V_AT + TILE * (V_DIM // 8)
     META_WORDS: tl.constexpr = 2 * (K_GROUPS + V_GROUPS)
     head = tl.program_id(0)
     token = tl.program_id(1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     ok = token < tokens
     slot = tl.load(indices_ptr + token, mask=ok, other=0).to(tl.int64)
-    row = pool_ptr + slot * ROW
-    meta = row + META_AT + head * META_WORDS
+    row = pool_ptr + slot * ROW + head // TILE * RECORD
+    meta = row + META_AT + head % TILE * META_WORDS
     out = token * KV_HEADS + head
-    load_half(row + head * (K_DIM // 8), meta, k_ptr + out * K_DIM, ok, K_DIM, K_GROUP, K_GROUPS, K_PAD, BLOCK)
+    load_half(row + head % TILE * (K_DIM // 8), meta, k_ptr + out * K_DIM, ok, K_DIM, K_GROUP, K_GROUPS, K_PAD, BLOCK)
     load_half(
-        row + V_AT + head * (V_DIM // 8), meta + 2 * K_GROUPS, v_ptr + out * V_DIM, ok,
+        row + V_AT + head % TILE * (V_DIM // 8), meta + 2 * K_GROUPS, v_ptr + out * V_DIM, ok,
         V_DIM, V_GROUP, V_GROUPS, V_PAD, BLOCK,
     )  # fmt: skip
 

@@ -10,6 +10,8 @@ HEAD_DIMS = (64, 96, 128, 192, 256)
 GROUPS = (32, 64, 128)
 WHOLE_HEAD = 0
 CODES_PER_WORD = 8
+RECORD_CODES = 32
+"""Code words of K (and of V) in a record, where there are heads enough: what one head of 256 channels has."""
 MAX_ABS = 6000.0
 """Inputs saturate here, so that probability x scale stays finite in fp16 inside decode."""
 
@@ -18,20 +20,17 @@ MAX_ABS = 6000.0
 class Int2Layout:
     """Shape of a packed pool: `int16[slots, row_words]`, one row per token, all KV heads of a layer, no padding.
 
-    A row holds, in words of 16 bits and head after head inside each part:
+    A row is a sequence of records, one for each `record_heads` heads. A record holds, in words of 16 bits and head after
+    head inside each part:
 
         k codes [k_dim/8] | v codes [v_dim/8] | k scale, k zero [k_groups each], v scale, v zero [v_groups each]
 
     Word `c` of a code block holds channel `j * dim/8 + c` at bits `2j, 2j+1`, j = 0…7: one mask then yields a run of
-    `dim/8`
-    neighbouring channels, and with `group` a multiple of `dim/8` every run lies in one group. Scale and zero are fp16;
-    a
-    channel is `zero + scale * code`, so zero is the value of code 0.
-    Bytes per token and head: `D/4 + 4 * ceil(D/g)` for each of K and V, 160 at D = 256, g = 64. Everything of a token
-    is in one place because
-    a random gather of 64-byte pieces reaches half the bandwidth of a copy; the parts are kept apart inside the row
-    because a
-    head's codes then start on a sector, which 80-byte records (D = 128) would not.
+    `dim/8` neighbouring channels, and with `group` a multiple of `dim/8` every run lies in one group. Scale and zero
+    are fp16; a channel is `zero + scale * code`, so zero is the value of code 0.
+    Bytes per token and head: `D/4 + 4 * ceil(D/g)` for each of K and V, 160 at D = 256, g = 64. What one program of
+    `decode` reads of a token is one record, because a random gather of 64-byte pieces reaches half the bandwidth of a
+    copy; narrow heads share a record because their codes then start on a sector.
 
     `group` is 32, 64, 128 or `WHOLE_HEAD`; the last group of a head is shorter where `group` does not divide it.
     Raises `ValueError` for what is not served.
@@ -82,24 +81,34 @@ class Int2Layout:
         return self.v_dim // CODES_PER_WORD
 
     @property
-    def v_at(self) -> int:
-        """Word of a row at which the codes of V begin."""
-        return self.kv_heads * self.k_words
-
-    @property
-    def meta_at(self) -> int:
-        """Word of a row at which scales and zeros begin."""
-        return self.v_at + self.kv_heads * self.v_words
-
-    @property
     def meta_words(self) -> int:
         """Scales and zeros per head."""
         return 2 * (self.k_groups + self.v_groups)
 
     @property
+    def record_heads(self) -> int:
+        """Heads of one record: as many as have 32 code words each of K and V together, in a power of two."""
+        heads = 1
+        while 2 * heads * max(self.k_words, self.v_words) <= RECORD_CODES and self.kv_heads % (2 * heads) == 0:
+            heads *= 2
+        return heads
+
+    @property
+    def record_words(self) -> int:
+        """Words of one record."""
+        return self.record_heads * (self.k_words + self.v_words + self.meta_words)
+
+    @property
     def row_words(self) -> int:
         """Words per token."""
-        return self.meta_at + self.kv_heads * self.meta_words
+        return self.kv_heads // self.record_heads * self.record_words
+
+    def parts(self, row: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """K codes, V codes and scales with zeros of `row[n, row_words]`, as views [n, kv_heads/record_heads, record_heads, …]."""
+        heads = self.record_heads
+        records = row.unflatten(-1, (-1, self.record_words))
+        k, v, meta = records.split([heads * self.k_words, heads * self.v_words, heads * self.meta_words], -1)
+        return k.unflatten(-1, (heads, -1)), v.unflatten(-1, (heads, -1)), meta.unflatten(-1, (heads, -1))
 
     @property
     def bytes_per_token_head(self) -> int:
@@ -129,6 +138,7 @@ class Int2Layout:
             "K_GROUP": self.k_group, "V_GROUP": self.v_group, "K_GROUPS": self.k_groups, "V_GROUPS": self.v_groups,
             "K_PAD": max(16, _power(join * self.k_words)), "V_PAD": max(16, _power(join * self.v_words)),
             "META": max(16, _power(join * self.meta_words)), "ROW": self.row_words,
+            "TILE": self.record_heads, "RECORD": self.record_words,
         }  # fmt: skip
 
     def heads_per_tile(self, share: int) -> int:
@@ -137,11 +147,7 @@ class Int2Layout:
         Narrow heads then read and multiply like wide ones; at D = 128 and four query heads that is twice as fast.
         """
         join = 1
-        while (
-            2 * join * share <= 8
-            and 2 * join * max(self.k_words, self.v_words) <= 32
-            and self.kv_heads % (2 * join) == 0
-        ):
+        while 2 * join * share <= 8 and 2 * join <= self.record_heads:
             join *= 2
         return join
 

@@ -49,27 +49,28 @@ def pack_rows(k: torch.Tensor, v: torch.Tensor, layout: Int2Layout, clip: float 
     codes, meta = [], []
     for x, group in ((k, layout.k_group), (v, layout.v_group)):
         code, scale, zero = quantize_head(x, group, clip)
-        codes.append(pack_codes(code).flatten(1))
+        codes.append(pack_codes(code))
         meta += [scale.half().view(torch.int16), zero.half().view(torch.int16)]
-    return torch.cat([*codes, torch.cat(meta, -1).flatten(1)], -1)
+    rows = torch.empty(k.shape[0], layout.row_words, dtype=torch.int16, device=k.device)
+    for part, value in zip(layout.parts(rows), (*codes, torch.cat(meta, -1)), strict=True):
+        part.copy_(value.view(part.shape))
+    return rows
 
 
 def unpack_rows(rows: torch.Tensor, layout: Int2Layout) -> tuple[torch.Tensor, torch.Tensor]:
     """k float64[n, kv_heads, k_dim] and v float64[n, kv_heads, v_dim] from packed rows."""
-    heads = layout.kv_heads
-    metas = rows[:, layout.meta_at :].reshape(-1, heads, layout.meta_words)
+    *codes, metas = (part.flatten(1, 2) for part in layout.parts(rows))
     out = []
-    word, meta = 0, 0
-    for dim, group, groups in (
-        (layout.k_dim, layout.k_group, layout.k_groups),
-        (layout.v_dim, layout.v_group, layout.v_groups),
+    meta = 0
+    for words, dim, group, groups in (
+        (codes[0], layout.k_dim, layout.k_group, layout.k_groups),
+        (codes[1], layout.v_dim, layout.v_group, layout.v_groups),
     ):
-        codes = unpack_codes(rows[:, word : word + heads * dim // 8].reshape(-1, heads, dim // 8)).double()
         scale = metas[..., meta : meta + groups].contiguous().view(torch.float16).double()
         zero = metas[..., meta + groups : meta + 2 * groups].contiguous().view(torch.float16).double()
         of_channel = torch.arange(dim, device=rows.device) // group
-        out.append(zero[..., of_channel] + scale[..., of_channel] * codes)
-        word, meta = word + heads * dim // 8, meta + 2 * groups
+        out.append(zero[..., of_channel] + scale[..., of_channel] * unpack_codes(words).double())
+        meta += 2 * groups
     return out[0], out[1]
 
 

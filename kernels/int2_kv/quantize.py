@@ -13,25 +13,58 @@ from .layout import MAX_ABS, Int2Layout
 from .rotation import Rotation
 
 LIMIT = tl.constexpr(MAX_ABS)
+PLAIN, DENSE, WALSH = 0, 1, 2
+"""What `TURN` says: no rotation, a full matrix, or Walsh-Hadamard as sums of eight runs that a small matrix turned."""
+
+CUTS = {PLAIN: (16, 2), DENSE: (64, 4), WALSH: (16, 2)}
+"""Tokens per program and its warps."""
 
 
 @triton.jit
-def load_run(x_at, rot_ptr, x, J: tl.constexpr, DIM: tl.constexpr, PAD: tl.constexpr, DIM_PAD: tl.constexpr,
-             ROTATE: tl.constexpr, ok):  # fmt: skip
-    """Channels of code position J, rotated if asked: fp32[BLOCK, PAD], NaN read as zero."""
+def load_run(x_at, J: tl.constexpr, WIDTH: tl.constexpr, PAD: tl.constexpr, ok):
+    """Channels of code position J as they are, [BLOCK, PAD], zero outside."""
+    column = tl.arange(0, PAD)
+    return tl.load(
+        x_at[:, None] + (J * WIDTH + column)[None, :], mask=ok[:, None] & (column < WIDTH)[None, :], other=0.0
+    )
+
+
+@triton.jit
+def dense_run(x, rot_ptr, J: tl.constexpr, DIM: tl.constexpr, PAD: tl.constexpr, DIM_PAD: tl.constexpr):
+    """Rotated channels of code position J, fp32[BLOCK, PAD]; `x` holds whole heads."""
     WIDTH: tl.constexpr = DIM // 8
     column = tl.arange(0, PAD)
-    if ROTATE:
-        inner = tl.arange(0, DIM_PAD)
-        matrix = tl.load(
-            rot_ptr + inner[:, None] * DIM + (J * WIDTH + column)[None, :],
-            mask=(inner < DIM)[:, None] & (column < WIDTH)[None, :], other=0.0,
-        )  # fmt: skip
-        run = tl.dot(x, matrix)
-    else:
-        inside = ok[:, None] & (column < WIDTH)[None, :]
-        run = tl.load(x_at[:, None] + (J * WIDTH + column)[None, :], mask=inside, other=0.0).to(tl.float32)
-    return tl.where(run == run, run, 0.0)
+    inner = tl.arange(0, DIM_PAD)
+    matrix = tl.load(
+        rot_ptr + inner[:, None] * DIM + (J * WIDTH + column)[None, :],
+        mask=(inner < DIM)[:, None] & (column < WIDTH)[None, :], other=0.0,
+    )  # fmt: skip
+    return tl.dot(x, matrix)
+
+
+@triton.jit
+def walsh_runs(x_at, rot_ptr, DIM: tl.constexpr, PAD: tl.constexpr, ok):
+    """All eight runs rotated by Walsh-Hadamard: H(DIM) is H(8) over runs and H(DIM / 8) within them, all signs exact."""
+    column = tl.arange(0, PAD)
+    small = tl.load(rot_ptr + column[:, None] * PAD + column[None, :])
+    given = ()  # all loads first: the products' barriers would hold back what comes after them
+    for j in tl.static_range(8):
+        given = given + (load_run(x_at, j, PAD, PAD, ok),)
+    runs = ()
+    for j in tl.static_range(8):
+        runs = runs + (tl.dot(given[j], small),)
+    for stride in tl.static_range(3):
+        mixed = ()
+        for j in tl.static_range(8):
+            if j // 2**stride % 2 == 0:
+                mixed = mixed + (runs[j] + runs[j + 2**stride],)
+            else:
+                mixed = mixed + (runs[j - 2**stride] - runs[j],)
+        runs = mixed
+    scaled = ()
+    for j in tl.static_range(8):
+        scaled = scaled + (runs[j] * (DIM**-0.5),)
+    return scaled
 
 
 @triton.jit
@@ -56,27 +89,36 @@ def group_range(runs, G: tl.constexpr, WIDTH: tl.constexpr, GROUP: tl.constexpr,
 
 @triton.jit
 def store_half(
-    x_at, rot_ptr, words_at, ok, clip, meta, meta_first: tl.constexpr,
+    x_at, rot_ptr, words_at, meta_at, ok, clip,
     DIM: tl.constexpr, GROUP: tl.constexpr, GROUPS: tl.constexpr, PAD: tl.constexpr, DIM_PAD: tl.constexpr,
-    META: tl.constexpr, BLOCK: tl.constexpr, ROTATE: tl.constexpr,
+    META: tl.constexpr, BLOCK: tl.constexpr, TURN: tl.constexpr,
 ):  # fmt: skip
-    """Store the codes of K or of V; returns `meta` with their scales and zeros filled in."""
+    """Store codes, scales and zeros of K or of V. NaN is read as zero."""
     WIDTH: tl.constexpr = DIM // 8
     column = tl.arange(0, PAD)
     word_m = tl.arange(0, META)
-    x = 0.0
-    if ROTATE:
-        inner = tl.arange(0, DIM_PAD)
-        x = tl.load(x_at[:, None] + inner[None, :], mask=ok[:, None] & (inner < DIM)[None, :], other=0.0)
+    if TURN == 2:
+        given = walsh_runs(x_at, rot_ptr, DIM, PAD, ok)
+    else:
+        given = ()
+        if TURN == 1:
+            inner = tl.arange(0, DIM_PAD)
+            x = tl.load(x_at[:, None] + inner[None, :], mask=ok[:, None] & (inner < DIM)[None, :], other=0.0)
+        for j in tl.static_range(8):
+            if TURN == 1:
+                given = given + (dense_run(x, rot_ptr, j, DIM, PAD, DIM_PAD),)
+            else:
+                given = given + (load_run(x_at, j, WIDTH, PAD, ok).to(tl.float32),)
     runs = ()
     for j in tl.static_range(8):
-        runs = runs + (load_run(x_at, rot_ptr, x, j, DIM, PAD, DIM_PAD, ROTATE, ok),)
+        runs = runs + (tl.where(given[j] == given[j], given[j], 0.0),)
+    meta = tl.zeros([BLOCK, META], tl.float32)
     ranges = ()
     for g in tl.static_range(GROUPS):
         scale, zero = group_range(runs, g, WIDTH, GROUP, PAD, BLOCK, clip)
         ranges = ranges + ((scale, zero),)
-        meta = tl.where(word_m[None, :] == meta_first + g, scale[:, None], meta)
-        meta = tl.where(word_m[None, :] == meta_first + GROUPS + g, zero[:, None], meta)
+        meta = tl.where(word_m[None, :] == g, scale[:, None], meta)
+        meta = tl.where(word_m[None, :] == GROUPS + g, zero[:, None], meta)
     words = tl.zeros([BLOCK, PAD], tl.int32)
     for j in tl.static_range(8):
         for g in tl.static_range(GROUPS):
@@ -89,7 +131,10 @@ def store_half(
                 level = tl.where(inside[None, :] & (scale > 0)[:, None], level, 0.0)
                 words += level.to(tl.int32) << (2 * j)
     tl.store(words_at[:, None] + column[None, :], words.to(tl.int16), mask=ok[:, None] & (column < WIDTH)[None, :])
-    return meta
+    tl.store(
+        meta_at[:, None] + word_m[None, :], meta.to(tl.float16).to(tl.int16, bitcast=True),
+        mask=ok[:, None] & (word_m < 2 * GROUPS)[None, :],
+    )  # fmt: skip
 
 
 @triton.jit
@@ -98,32 +143,30 @@ def store_stage(
     k_token, k_head, v_token, v_head,
     KV_HEADS: tl.constexpr, K_DIM: tl.constexpr, V_DIM: tl.constexpr, K_GROUP: tl.constexpr, V_GROUP: tl.constexpr,
     K_GROUPS: tl.constexpr, V_GROUPS: tl.constexpr, K_PAD: tl.constexpr, V_PAD: tl.constexpr,
-    META: tl.constexpr, ROW: tl.constexpr, K_DIM_PAD: tl.constexpr, V_DIM_PAD: tl.constexpr,
-    BLOCK: tl.constexpr, ROTATE: tl.constexpr,
+    META: tl.constexpr, ROW: tl.constexpr, TILE: tl.constexpr, RECORD: tl.constexpr,
+    K_DIM_PAD: tl.constexpr, V_DIM_PAD: tl.constexpr, BLOCK: tl.constexpr, TURN: tl.constexpr,
 ):  # fmt: skip
-    """One block of tokens of one head: codes and scales of K and V."""
-    V_AT: tl.constexpr = KV_HEADS * (K_DIM // 8)
-    META_AT: tl.constexpr = V_AT + KV_HEADS * (V_DIM // 8)
-    META_WORDS: tl.constexpr = 2 * (K_GROUPS + V_GROUPS)
+    """K or V of one block of tokens of one head."""
+    K_WIDTH: tl.constexpr = K_DIM // 8
+    V_WIDTH: tl.constexpr = V_DIM // 8
+    V_AT: tl.constexpr = TILE * K_WIDTH
+    META_AT: tl.constexpr = V_AT + TILE * V_WIDTH
     head = tl.program_id(0)
     token = tl.program_id(1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     slot = tl.load(loc_ptr + token, mask=token < tokens, other=-1).to(tl.int64)
     ok = slot >= 0
-    row = pool_ptr + slot * ROW
-    meta = tl.zeros([BLOCK, META], tl.float32)
-    meta = store_half(
-        k_ptr + token * k_token + head * k_head, k_rot_ptr, row + head * (K_DIM // 8), ok, clip, meta, 0,
-        K_DIM, K_GROUP, K_GROUPS, K_PAD, K_DIM_PAD, META, BLOCK, ROTATE,
-    )  # fmt: skip
-    meta = store_half(
-        v_ptr + token * v_token + head * v_head, v_rot_ptr, row + V_AT + head * (V_DIM // 8), ok, clip, meta,
-        2 * K_GROUPS, V_DIM, V_GROUP, V_GROUPS, V_PAD, V_DIM_PAD, META, BLOCK, ROTATE,
-    )  # fmt: skip
-    word_m = tl.arange(0, META)
-    tl.store(
-        (row + META_AT + head * META_WORDS)[:, None] + word_m[None, :], meta.to(tl.float16).to(tl.int16, bitcast=True),
-        mask=ok[:, None] & (word_m < META_WORDS)[None, :],
-    )  # fmt: skip
+    record = pool_ptr + slot * ROW + head // TILE * RECORD
+    meta = record + META_AT + head % TILE * (2 * (K_GROUPS + V_GROUPS))
+    if tl.program_id(2) == 0:
+        store_half(
+            k_ptr + token * k_token + head * k_head, k_rot_ptr, record + head % TILE * K_WIDTH, meta, ok, clip,
+            K_DIM, K_GROUP, K_GROUPS, K_PAD, K_DIM_PAD, META, BLOCK, TURN,
+        )  # fmt: skip
+    else:
+        store_half(
+            v_ptr + token * v_token + head * v_head, v_rot_ptr, record + V_AT + head % TILE * V_WIDTH,
+            meta + 2 * K_GROUPS, ok, clip, V_DIM, V_GROUP, V_GROUPS, V_PAD, V_DIM_PAD, META, BLOCK, TURN,
+        )  # fmt: skip
 
 
 def store(
@@ -133,8 +176,7 @@ def store(
     """Quantise k[n, kv_heads, k_dim] and v[n, kv_heads, v_dim] into `pool[loc]`; a negative slot is skipped.
 
     With `rotation` each head is rotated first, inside the kernel, in k's type with fp32 sums. `clip` in (0, 1] keeps
-    that
-    fraction of each group's range about its middle. NaN is stored as 0, values beyond ±6000 saturate. Raises
+    that fraction of each group's range about its middle. NaN is stored as 0, values beyond ±6000 saturate. Raises
     `ValueError` for shapes that do not fit.
     """
     layout.check_pool(pool)
@@ -151,11 +193,13 @@ def store(
         torch_path.store(k, v, loc, pool, layout, rotation, clip)
         return
     power = triton.next_power_of_2
-    block = 64 if rotation is not None else 16
-    turn_k, turn_v = rotation.in_type(k.dtype) if rotation else (k, v)
-    store_stage[(layout.kv_heads, triton.cdiv(tokens, block))](
-        k, v, turn_k, turn_v, loc, pool, tokens, clip,
-        k.stride(0), k.stride(1), v.stride(0), v.stride(1), **layout.constants(),
-        K_DIM_PAD=power(layout.k_dim), V_DIM_PAD=power(layout.v_dim), BLOCK=block, ROTATE=rotation is not None,
-        num_warps=4 if rotation is not None else 2,
+    turn = PLAIN if rotation is None else WALSH if rotation.walsh else DENSE
+    k_matrix, v_matrix = (k, v) if rotation is None else (rotation.signs if rotation.walsh else rotation.in_type)(k.dtype)
+    block, warps = CUTS[turn]
+    store_stage[(layout.kv_heads, triton.cdiv(tokens, block), 2)](
+        k, v, k_matrix, v_matrix, loc, pool, tokens, clip,
+        k.stride(0), k.stride(1), v.stride(0), v.stride(1),
+        **layout.constants() | {"META": power(2 * max(layout.k_groups, layout.v_groups))},
+        K_DIM_PAD=power(layout.k_dim), V_DIM_PAD=power(layout.v_dim), BLOCK=block, TURN=turn,
+        num_warps=warps,
     )  # fmt: skip

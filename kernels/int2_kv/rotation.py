@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,15 +25,28 @@ class Rotation:
 
     k: torch.Tensor
     v: torch.Tensor
-    _rounded: dict[torch.dtype, tuple[torch.Tensor, torch.Tensor]] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    walsh: bool = field(init=False, compare=False)
+    """Whether both are Walsh-Hadamard matrices that the store kernel can apply as sums."""
+    _rounded: dict[object, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "walsh", all(is_walsh(matrix) for matrix in (self.k, self.v)))
 
     def in_type(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
         """Both matrices in a 16-bit type, rounded once and kept."""
-        if dtype not in self._rounded:
-            self._rounded[dtype] = (self.k.to(dtype).contiguous(), self.v.to(dtype).contiguous())
-        return self._rounded[dtype]
+        return self._kept(dtype, lambda matrix: matrix)
+
+    def signs(self, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+        """For a `walsh` rotation: the signs within an eighth of a head, [D/8, D/8] of K and of V."""
+        return self._kept((dtype, "signs"), lambda matrix: matrix[: len(matrix) // 8, : len(matrix) // 8].sign())
+
+    def _kept(
+        self, key: object, change: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        if key not in self._rounded:
+            dtype = key[0] if isinstance(key, tuple) else key
+            self._rounded[key] = tuple(change(matrix).to(dtype).contiguous() for matrix in (self.k, self.v))
+        return self._rounded[key]
 
     def rotate_query(self, q: torch.Tensor) -> torch.Tensor:
         """q[..., k_dim] in the pool's space, fp32."""
@@ -59,6 +73,12 @@ def hadamard(dim: int, device: torch.device | str = "cpu") -> torch.Tensor:
     if odd > 1:
         small = torch.eye(odd, dtype=torch.float64) - 2.0 / odd
     return (torch.kron(small, walsh) / walsh.shape[0] ** 0.5).float().to(device)
+
+
+def is_walsh(matrix: torch.Tensor) -> bool:
+    """Whether `matrix` is `hadamard(D)` of a head whose eighth is a matrix tile: D = 128 or 256."""
+    dim = matrix.shape[0]
+    return dim in (128, 256) and torch.equal(matrix.float(), hadamard(dim, matrix.device))
 
 
 def default_rotation(k_dim: int, v_dim: int, device: torch.device | str = "cpu") -> Rotation:

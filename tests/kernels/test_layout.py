@@ -24,7 +24,28 @@ def test_the_documented_size() -> None:
 
 def test_k_and_v_of_different_width() -> None:
     layout = Int2Layout(1, 192, 128)
-    assert (layout.v_at, layout.meta_at, layout.row_words) == (24, 40, 50)
+    assert [part.shape[-1] for part in layout.parts(layout.allocate(1, "cpu"))] == [24, 16, 10]
+    assert layout.row_words == 50
+
+
+@pytest.mark.parametrize(
+    ("layout", "heads", "record_bytes"),
+    [
+        (Int2Layout(2, 256, 256), 1, 160), (Int2Layout(8, 128, 128), 2, 160), (Int2Layout(4, 64, 64), 4, 160),
+        (Int2Layout(3, 128, 128), 1, 80), (Int2Layout(2, 128, 256), 1, 120), (Int2Layout(4, 96, 96, 32), 2, 144),
+    ],
+)  # fmt: skip
+def test_narrow_heads_share_a_record(layout: Int2Layout, heads: int, record_bytes: int) -> None:
+    assert layout.record_heads == heads
+    assert 2 * layout.record_words == record_bytes
+
+
+def test_parts_cover_a_row_once() -> None:
+    layout = Int2Layout(8, 128, 128)
+    row = layout.allocate(1, "cpu")
+    for part in layout.parts(row):
+        part += 1
+    assert (row == 1).all()
 
 
 @pytest.mark.parametrize("arguments", [(1, 80, 80), (1, 128, 512), (1, 128, 128, 48), (0, 128, 128)])
