@@ -129,7 +129,7 @@ class Settings:
 class StandIn:
     """The running server; a context manager. `asked` are the prompts that reached the model, as token ids."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, port: int = 0, **settings: Any) -> None:
         self.settings = Settings(**settings)
         self.tree = Tree(self.settings.pool, self.settings.states)
         self.engine, self.lock = threading.Lock(), threading.Lock()
@@ -142,7 +142,7 @@ class StandIn:
         class Handler(_Handler):
             server_of = stand_in
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.http.daemon_threads = True
         self.thread = threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True)
 
@@ -190,6 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if self.path == "/v1/models":
             self._say(200, {"data": [{"id": "bytes", "max_model_len": settings.context if settings.says else None}]})
+        elif self.path == "/health":
+            self._say(200, {})
         elif self.path == "/server_info" and settings.native:
             self._say(200, {
                 "version": "0.5.20", "served_model_name": "bytes", "context_length": settings.context,

@@ -11,6 +11,8 @@ from rebasekit.probes.measure import plots
 
 ARGUMENTS = {
     "load_multi": ("--chains", 1, 2, "--tokens", 100, "--laps", 2),
+    "depth_probe": ("--tokens", 160),
+    "conc": ("--clients", 1, 2, "--requests", 1, "--tokens", 50, "--new", 3),
     "speed": ("--tokens", 200, "--new", 4, "--repeats", 1),
 }
 

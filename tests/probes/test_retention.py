@@ -37,9 +37,24 @@ def test_a_cache_that_drops_the_end_of_a_chain_first_keeps_some_of_each(serve, r
 
 def test_recurrent_states_are_named_when_tokens_fit(serve, run):
     """A hybrid model: every chunk of every chain needs a state to go on from."""
-    result = run("load_multi", serve(pool=4000, chunk=100, states=10).url, "--chains", 2, "--tokens", 800, "--json")
+    result = run("load_multi", serve(pool=4000, chunk=100, states=6).url, "--chains", 2, "--tokens", 800, "--json")
     assert shares(result)[2][1] < 0.9
-    assert result.json["sweep"][0]["bound"] == "recurrent states: 10 slots; 2 × 800 = 1,600 tokens fit in 4,000"
+    assert result.json["sweep"][0]["bound"] == "recurrent states: 6 slots; 2 × 800 = 1,600 tokens fit in 4,000"
+
+
+@pytest.mark.parametrize(("grow", "second"), [((), 0.0), (("--grow", 20), 600 / 620)])
+def test_a_conversation_that_grows_is_matched_where_a_repeated_prompt_is_not(serve, run, grow, second):
+    """A hybrid model has a state at the end of a prompt, and the last token of the same prompt must be read again."""
+    server = serve(pool=4000, chunk=1024, states=10)
+    result = run("load_multi", server.url, "--chains", 2, "--tokens", 600, "--laps", 2, *grow, "--json")
+    assert shares(result)[2][1] == pytest.approx(second)
+    assert (
+        result.json["sweep"][0]["bound"]
+        == f"2 × {620 if grow else 600} = {1240 if grow else 1200:,} tokens fit in 4,000"
+    )
+    assert result.json["best"] == pytest.approx(second)
+    said = "2 chains of 600 tokens stay (97%)" if grow else "only 0% of a prompt that is asked again can be matched"
+    assert result.json["verdict"].startswith(said)
 
 
 def test_the_table_is_one_screen(serve, run):
@@ -60,7 +75,7 @@ def test_the_same_seed_asks_the_same_and_another_asks_other_prompts(serve, run):
 
 
 def test_unfinished_laps_count_for_nothing():
-    found = Retention(100, 1, 3, Server(pool=1000))
+    found = Retention(100, 1, 3, server=Server(pool=1000))
     found.asked += [Asked(2, lap, chain, 100, 90 * (lap > 1), 0.1, 0.1) for lap in (1, 2) for chain in (1, 2)]
     found.asked.append(Asked(2, 3, 1, 100, 0, 0.1, 0.1))
     assert found.share(2, 3) is None and found.kept(2) == 0.9

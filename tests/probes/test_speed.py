@@ -33,7 +33,7 @@ def test_short_answers_after_the_prefill_do_not_count(serve, run):
 
 
 def test_a_warm_long_prompt_is_no_prefill(serve, run):
-    server = serve()
+    server = serve(pool=50_000)
     assert run("speed", server.url, *ARGUMENTS).exit == 0
     server.settings.forgets_to_flush = True
     result = run("speed", server.url, *ARGUMENTS)

@@ -26,6 +26,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--chains", metavar="K", type=positive, nargs="+", default=[2, 3, 4], help="how many (default: 2 3 4)")
     add("--tokens", metavar="N", type=positive, default=8000, help="length of each chain (default: 8000)")
     add("--laps", metavar="N", type=positive, default=3, help="how often each is asked (default: 3)")
+    help_text = "tokens that each lap adds to a chain, as a conversation does (default: 0, the same prompt again)"
+    add("--grow", metavar="N", type=positive, default=0, help=help_text)
     add("--new", metavar="N", type=positive, default=1, help="tokens of each answer (default: 1)")
 
 
@@ -33,7 +35,7 @@ def run(args: Namespace, console: Console) -> int:
     from rebasekit.probes.measure import plots
     from rebasekit.probes.measure.retention import Retention, measure
 
-    found = Retention(args.tokens, args.new, args.laps)
+    found = Retention(args.tokens, args.new, args.laps, args.grow)
     chains = list(dict.fromkeys(args.chains))
     return _probes.carry_out(
         args, console, found, lambda run: measure(run, found, chains), tables, data, plots.retention
@@ -69,6 +71,5 @@ def data(found: Retention) -> dict[str, Any]:
         }
         for chains in found.sweep
     ]
-    asked = [asdict(each) for each in found.asked]
-    return {"tokens": found.tokens, "new": found.new, "laps": found.laps, "sweep": sweep, "asked": asked,
-            "verdict": found.verdict}  # fmt: skip
+    kept = {key: getattr(found, key) for key in ("tokens", "new", "laps", "grow", "best", "verdict")}
+    return {**kept, "sweep": sweep, "asked": [asdict(each) for each in found.asked]}

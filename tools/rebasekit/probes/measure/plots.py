@@ -13,6 +13,9 @@ from rebasekit.errors import StateError, UsageError
 from rebasekit.probes.measure import speed as kinds
 
 if TYPE_CHECKING:
+    from rebasekit.probes.measure.compare import Comparison
+    from rebasekit.probes.measure.depth import Depth
+    from rebasekit.probes.measure.load import Load
     from rebasekit.probes.measure.retention import Retention
     from rebasekit.probes.measure.speed import Speed
 
@@ -64,6 +67,61 @@ def speed(found: Speed, target: str) -> None:
     parts = [f"prefill {kinds.middle(prefill):,.0f} tokens/s"] if prefill else []
     parts += [f"decode {kinds.middle(decode):,.1f} tokens/s"] if decode else []
     _finish(figure, axes, ", ".join(parts), target, legend=False)
+
+
+def depth(found: Depth, target: str) -> None:
+    """Tokens that the cache matched over tokens that were known, with the line on which all would be."""
+    figure, axes = _figure()
+    cuts = sorted(found.cuts, key=lambda cut: cut.cut)
+    where = [cut.cut for cut in cuts]
+    axes.plot([0, *where], [0, *where], color="#999999", linestyle=":", label="all that is known")
+    axes.plot(where, [cut.cached for cut in cuts], color=_colour(0), marker="o", label="from the cache")
+    axes.fill_between(where, [cut.cached for cut in cuts], where, color=_colour(1), alpha=0.2, label="read again")
+    axes.set(xlabel="tokens in common with a chain that was asked", ylabel="tokens")
+    others = f", {found.others} other chains in between" if found.others else ""
+    _finish(figure, axes, f"chains of {found.tokens:,} tokens{others}", target)
+
+
+def load(found: Load, target: str) -> None:
+    """What all clients get over their number; with cards, utilisation and power over time, and the cliffs."""
+    rows = 3 if found.samples else 1
+    figure, panels = _figure(rows)
+    axes = list(panels) if rows > 1 else [panels]
+    levels = found.levels
+    where = [level.clients for level in levels]
+    axes[0].plot(where, [level.written for level in levels], color=_colour(0), marker="o", label="written")
+    axes[0].set(xlabel="clients", ylabel="new tokens/s, all together", ylim=(0, None))
+    axes[0].set_xticks(where)
+    beside = axes[0].twinx()
+    beside.plot(where, [level.first or 0 for level in levels], color=_colour(1), marker="s", linestyle="--")
+    beside.set_ylabel("seconds to the first content", color=_colour(1))
+    beside.set_ylim(bottom=0)
+    for number, card in enumerate(found.cards if found.samples else ()):
+        mine = [each for each in found.samples if each.card == card.number]
+        times = [each.seconds for each in mine]
+        label = f"card {card.number}"
+        axes[1].plot(times, [each.utilisation for each in mine], color=_colour(number), label=label)
+        axes[2].plot(times, [each.power for each in mine], color=_colour(number), label=label)
+        for fallen in (each for each in found.cliffs if each.card == card.number):
+            axes[2].axvspan(fallen.start, fallen.end, color=_colour(1), alpha=0.25)
+    if rows > 1:
+        axes[1].set(ylabel="utilisation, %", ylim=(0, 105))
+        axes[2].set(xlabel="seconds", ylabel="power, W", ylim=(0, None))
+        axes[2].legend(frameon=False)
+    _finish(figure, axes, f"{found.tokens:,} tokens in, {found.new:,} out", target, legend=False)
+
+
+def compare(found: Comparison, target: str) -> None:
+    """Length of the answers that both have in common, a bar for each prompt."""
+    figure, axes = _figure()
+    parts = {each.prompt: each.at for each in found.differences}
+    for number in range(found.prompts):
+        if found.a.of(number) and found.b is not None and found.b.of(number):
+            at = parts.get(number, found.new)
+            axes.bar(number + 1, at, color=_colour(1 if number in parts else 2))
+    axes.axhline(found.new, color="#999999", linestyle=":")
+    axes.set(xlabel="prompt, from short to long", ylabel="tokens until the answers part", ylim=(0, found.new * 1.05))
+    _finish(figure, axes, "the same" if not parts else f"{len(parts)} of {found.compared} differ", target, legend=False)
 
 
 _BESIDE: dict[str, Any] = {"textcoords": "offset points"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from rebasekit.probes.measure.client import Client
 from rebasekit.probes.measure.failures import TooLong
 
 _ONSETS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+_HEAD = string.ascii_letters + string.digits
 _BYTES = range(16, 256)  # ids that are in every vocabulary, without the first few, which are often special
 _ROUNDS = 8  # of counting, until a chat is as long as it should be
 
@@ -45,6 +47,29 @@ class Maker:
         if excess := self.client.server.excess(made.tokens, new):
             raise TooLong(excess, hint=f"--tokens {max(1, tokens - (made.tokens - tokens))}")
         return made
+
+    async def head(self, prompt: Prompt, tokens: int) -> Prompt:
+        """The prompt's start, of that many tokens; of a chat about as many."""
+        if tokens >= prompt.tokens:
+            return prompt
+        if self.client.api != "chat":
+            return Prompt("", prompt.ids[:tokens])
+        text = prompt.text[: round(len(prompt.text) * tokens / prompt.tokens)]
+        return Prompt(text, await self.client.count(text) or ())
+
+    async def leaving(self, prompt: Prompt, share: float, name: str, tokens: int) -> Prompt:
+        """A prompt that begins like another and leaves it after that share; about `tokens` more come behind.
+
+        How many tokens they have in common is what `shared` says: a tokenizer may join what was cut.
+        """
+        if self.client.api == "chat":
+            text = f"{prompt.text[: round(len(prompt.text) * share)]} {self._text(name, tokens // 4)}"
+            return Prompt(text, await self.client.count(text) or ())
+        at = round(prompt.tokens * share)
+        behind = (await self._exact(name, tokens)).ids
+        if at < prompt.tokens and behind[0] == prompt.ids[at]:  # it has to leave here
+            behind = (*behind[1:], behind[0]) if behind[1] != behind[0] else (behind[0] ^ 1, *behind[1:])
+        return Prompt("", prompt.ids[:at] + behind)
 
     async def _exact(self, name: str, tokens: int) -> Prompt:
         count = max(8, tokens // 2)
@@ -81,7 +106,7 @@ class Maker:
     def _text(self, name: str, words: int) -> str:
         """Words that nobody ever wrote; the first is this prompt's own."""
         source = self._source(name)
-        head = "".join(source.choice("0123456789abcdef") for _ in range(12))
+        head = "".join(source.choice(_HEAD) for _ in range(12))
         return " ".join([head, *(self._word(source) for _ in range(words))])
 
     def _source(self, name: str) -> random.Random:

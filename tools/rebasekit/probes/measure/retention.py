@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rebasekit.probes.measure.run import Run
 from rebasekit.probes.measure.server import Server
 
-KEPT, LOST = 0.9, 0.5  # shares: above the one the chains fit, below the other they do not
+KEPT, LOST = 0.9, 0.5  # of the best share: above the one the chains stay, below the other they do not
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,22 @@ class Asked:
 
 @dataclass
 class Retention:
-    """What was measured so far. `tokens` is the length of a chain, `new` what is answered each time."""
+    """What was measured so far.
+
+    `tokens` is the length of a chain on the first lap, `grow` what each lap adds, `new` what is answered each time.
+    """
 
     tokens: int
     new: int
     laps: int
+    grow: int = 0
     server: Server = field(default_factory=Server)
     asked: list[Asked] = field(default_factory=list)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a chain on the last lap."""
+        return self.tokens + self.grow * (self.laps - 1)
 
     @property
     def sweep(self) -> list[int]:
@@ -51,6 +60,22 @@ class Retention:
         shares = [self.share(chains, lap) for lap in range(2, self.laps + 1)]
         return next((share for share in reversed(shares) if share is not None), None)
 
+    @property
+    def best(self) -> float:
+        """The share that a cache can give which lost nothing.
+
+        A prompt that is asked again is matched up to its last token, which has to be read for an answer. A hybrid
+        model goes on from a recurrent state, and before the end of the prompt there is one at each end of a chunk.
+        """
+        chunk = self.server.chunk
+        if self.grow:
+            known = self.longest - self.grow
+        elif self.server.states is not None and chunk is not None:
+            known = (self.tokens - 1) // chunk * chunk
+        else:
+            known = self.tokens - 1
+        return known / self.longest
+
     def first(self, chains: int, lap: int) -> float | None:
         """Mean seconds to the first content of one lap."""
         found = [each.first for each in self.asked if (each.chains, each.lap) == (chains, lap)]
@@ -58,13 +83,13 @@ class Retention:
 
     def bound(self, chains: int) -> str:
         """What decides whether they stay, as far as the server's own figures and the last lap can say it."""
-        kept, need = self.kept(chains), chains * self.tokens
-        sum_text = f"{chains} × {self.tokens:,} = {need:,}"
+        kept, need = self.kept(chains), chains * self.longest
+        sum_text = f"{chains} × {self.longest:,} = {need:,}"
         pool = self.server.pool
         if pool is not None and need > pool:
             return f"tokens: {sum_text} of {pool:,}"
         fits = f"{sum_text} tokens fit in {pool:,}" if pool is not None else f"{sum_text} tokens"
-        if kept is None or kept >= KEPT:
+        if kept is None or kept >= KEPT * self.best:
             return fits
         if self.server.states is not None:
             return f"recurrent states: {self.server.states} slots; {fits}"
@@ -73,9 +98,12 @@ class Retention:
     @property
     def verdict(self) -> str:
         """One line: up to how many chains stay, and from how many on they are lost."""
+        if self.best < LOST:
+            chunk = f"a chunk has {self.server.chunk:,} tokens"
+            return f"only {self.best:.0%} of a prompt that is asked again can be matched ({chunk}); see --grow"
         shares = {chains: share for chains in self.sweep if (share := self.kept(chains)) is not None}
-        stay = [chains for chains, share in shares.items() if share >= KEPT]
-        lost = [chains for chains, share in shares.items() if share < LOST]
+        stay = [chains for chains, share in shares.items() if share >= KEPT * self.best]
+        lost = [chains for chains, share in shares.items() if share < LOST * self.best]
         said = []
         if stay:
             said.append(f"{max(stay)} chains of {self.tokens:,} tokens stay ({shares[max(stay)]:.0%})")
@@ -93,11 +121,13 @@ async def measure(run: Run, found: Retention, chains: Sequence[int]) -> None:
     total = sum(count * found.laps for count in chains)
     with run.progress.task("asking chains in turn", total, "answers") as task:
         for count in chains:
-            prompts = [await run.maker.prompt(f"chain {count}.{n}", found.tokens, found.new) for n in range(count)]
+            names = [f"chain {count}.{number}" for number in range(count)]
+            prompts = [await run.maker.prompt(name, found.longest, found.new) for name in names]
             await run.clear()
             for lap in range(1, found.laps + 1):
-                for number, prompt in enumerate(prompts):
+                for number, whole in enumerate(prompts):
                     what = f"chain {number + 1} of {count}"
+                    prompt = await run.maker.head(whole, found.tokens + found.grow * (lap - 1))
                     answer = await (run.ask(prompt, found.new) if lap > 1 else run.ask_cold(prompt, found.new, what))
                     found.asked.append(
                         Asked(count, lap, number + 1, answer.prompt, answer.cached or 0, answer.first, answer.seconds)

@@ -49,10 +49,9 @@ class Run:
             self.asked.clear()
 
     async def ask(self, prompt: Prompt, new: int) -> Answer:
-        """Ask, and remember that the prompt is in the cache now."""
-        answer = await self.client.ask(prompt, new)
-        self.asked.append(prompt)
-        return answer
+        """Ask, and remember that the prompt may be in the cache from now on."""
+        self.asked.append(prompt)  # before it is sent: others are asked meanwhile
+        return await self.client.ask(prompt, new)
 
     async def ask_cold(self, prompt: Prompt, new: int, what: str) -> Answer:
         """Ask what nothing asked before starts like. Raises Warm when the server had it in its cache all the same."""

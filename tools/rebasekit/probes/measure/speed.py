@@ -103,7 +103,7 @@ async def _behind(run: Run, found: Speed) -> None:
             await run.clear()
             long = await run.maker.prompt(f"beside {number}", found.long, 1)
             shorts = [await run.maker.prompt(f"behind {number}.{n}", found.short, 1) for n in range(found.repeats)]
-            reading = asyncio.create_task(run.ask(long, 1))
+            reading = asyncio.create_task(run.ask_cold(long, 1, f"`beside {number}`"))
             try:
                 await asyncio.sleep(usual * _HEAD_START)
                 answers = [await run.ask(prompt, 1) for prompt in shorts[:1]]
