@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -53,3 +54,11 @@ def unused_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def until(holds: Callable[[], object], limit: float = 30.0) -> None:
+    """Wait until something holds; fail after so many seconds."""
+    deadline = time.monotonic() + limit
+    while not holds():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)

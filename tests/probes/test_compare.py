@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from .conftest import until
 
 ARGUMENTS = ("--prompts", 3, "--tokens", 300, "--new", 8, "--json")
 HERE = Path(__file__).parent
@@ -92,6 +97,19 @@ def test_servers_that_are_started_for_it_in_turn_and_ended(run, tmp_path, unused
     assert result.exit == 4 and "ended with 1" in result.err and "ZeroDivisionError" in result.err
     result = run("compare", url, url, "--start-a", "/no/such/program", *ARGUMENTS)
     assert result.exit == 2
+
+
+def test_an_interrupt_while_a_server_starts_ends_it(tmp_path, unused_port):
+    url, note = f"http://127.0.0.1:{unused_port}", tmp_path / "pid"
+    slow = f"{sys.executable} -c \"import os, time; open('{note}', 'w').write(str(os.getpid())); time.sleep(60)\""
+    command = [sys.executable, "-m", "rebasekit", "compare", url, url, "--start-a", slow]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: note.exists() and note.read_text())
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and err.endswith("error: interrupted\n"), err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
 
 
 def test_nothing_is_started_where_something_answers(serve, run):

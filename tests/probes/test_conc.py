@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from types import ModuleType
 
@@ -72,7 +73,7 @@ def test_without_the_library_it_says_so_and_measures_the_rest(serve, run, monkey
         (3, 6, 0),
     ]
     assert all(level["cached"] < 0.03 for level in found["levels"])
-    assert found["levels"][1]["written"] > 1.5 * found["levels"][0]["written"]  # they do run at once
+    assert found["levels"][1]["written"] > 1.2 * found["levels"][0]["written"]  # they do run at once
 
 
 def test_a_machine_without_cards(serve, run, monkeypatch):
@@ -95,23 +96,21 @@ def test_the_cards_of_this_machine_are_not_a_server_s_elsewhere(serve, run, monk
 def test_a_card_that_falls_off_is_named(serve, run, monkeypatch, tmp_path):
     fake = library(monkeypatch, [200] * 4 + [70] * 100)
     picture = tmp_path / "x.png"
-    result = run(
-        "conc", serve(per_new=0.15).url, "--clients", 2, "--requests", 8, "--tokens", 50, "--new", 8, "--every", 1,
-        "--plot", picture, "--json",
-    )  # fmt: skip
+    argv = ("--clients", 2, "--requests", 4, "--tokens", 50, "--new", 8, "--every", 0.2, "--plot", picture, "--json")
+    result = run("conc", serve(per_new=0.05).url, *argv)
     (cliff,) = result.json["cliffs"]
     assert (cliff["card"], cliff["clients"], cliff["power"], cliff["loaded"]) == (0, 2, 70, 200)
-    assert result.json["verdict"][0].startswith("card 0: a cliff from 4 s to")
+    assert result.json["verdict"][0].startswith("card 0: a cliff from 1 s to")
     assert "utilisation 99 %, power 70 W, 35% of the 200 W under load" in result.json["verdict"][0]
     assert fake.shut == 1 and picture.stat().st_size > 1000
     times = [each["seconds"] for each in result.json["samples"]]
-    assert all(abs(time - round(time)) < 0.3 for time in times) and len(times) >= 6
+    assert len(times) >= 6 and all(later - earlier > 0.1 for earlier, later in itertools.pairwise(times))
     assert {each["memory"] for each in result.json["samples"]} == {3_000_000_000}
 
 
 def test_what_a_card_does_not_say_is_left_out(serve, run, monkeypatch):
     library(monkeypatch, [100], missing=("power", "temperature", "limit"))
-    result = run("conc", serve(per_new=0.1).url, *ARGUMENTS[:-1], "--every", 1)
+    result = run("conc", serve(per_new=0.05).url, *ARGUMENTS[:-1], "--every", 0.1)
     assert result.exit == 0 and "99 %" in result.out and "°C" not in result.out
     assert "it has no loaded figure" in result.out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,8 @@ import pytest
 from rebasekit.probes.measure.client import Client
 from rebasekit.probes.measure.prompts import Maker, Prompt, shared
 from rebasekit.probes.measure.server import Endpoint, Server, describe
+
+from .conftest import until
 
 PROBE = ("load_multi", "--chains", "2", "--tokens", "100", "--laps", "2")
 
@@ -194,25 +197,19 @@ def test_both_kinds_of_streams_give_the_same_tokens(serve, incremental):
     assert answer.text.encode() == bytes(answer.tokens) and answer.new == 6
 
 
-INTERRUPTED = """
-import os, signal, sys, threading
-from rebasekit import cli
-threading.Timer(float(sys.argv[2]), os.kill, (os.getpid(), getattr(signal, sys.argv[3]))).start()
-sys.exit(cli.main(["load_multi", sys.argv[1], "--tokens", "500", "--chains", "1", "--laps", "40", "--json"]))
-"""
-
-
-@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
-def test_an_interrupt_prints_what_was_measured_and_exits_130(serve, signal):
-    server = serve(per_token=0.0005, per_new=0.1)
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.replace('"--json"', '"--new", "2", "--json"'), server.url, "2.5", signal],
-        capture_output=True, text=True, check=False, timeout=30,
-    )  # fmt: skip
-    assert done.returncode == 130 and done.stderr.endswith("error: interrupted\n"), done.stderr
-    assert "Traceback" not in done.stderr and "\x1b" not in done.stderr  # no bars in a pipe
-    found = json.loads(done.stdout)
-    assert found["stopped"] == "interrupted" and 1 <= len(found["asked"]) < 40
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_prints_what_was_measured_and_exits_130(serve, number):
+    server = serve(per_new=0.05)
+    argv = ("load_multi", server.url, "--tokens", "500", "--chains", "1", "--laps", "400", "--new", "4", "--json")
+    command = [sys.executable, "-m", "rebasekit", *argv]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: len(server.asked) > 4)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and err.endswith("error: interrupted\n"), err
+    assert "Traceback" not in err and "\x1b" not in err  # no bars in a pipe
+    found = json.loads(out)
+    assert found["stopped"] == "interrupted" and 4 <= len(found["asked"]) < 400
 
 
 def test_prompts_are_disjoint_and_as_long_as_asked(serve):

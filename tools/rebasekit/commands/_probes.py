@@ -51,6 +51,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def duration(text: str) -> float:
+    """Seconds, above zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ArgumentTypeError(f"`{text}` is not a number of seconds above zero")
+    return value
+
+
 def key(args: Namespace) -> str | None:
     """The key from the environment. Raises UsageError, without repeating what was given, when it is not there."""
     from rebasekit.errors import UsageError

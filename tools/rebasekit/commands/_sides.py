@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,8 @@ def side_of(found: dict[str, Any], name: str) -> Side:
     return Side(f"{name} ({mine['name']})", mine["api"], Server(**mine["server"]), said)
 
 
-@contextmanager
-def running(command: str | None, target: Endpoint, limit: float, progress: Progress) -> Iterator[None]:
+@asynccontextmanager
+async def running(command: str | None, target: Endpoint, limit: float, progress: Progress) -> AsyncIterator[None]:
     """Start a server with a command, wait until it answers, and end all of it afterwards; nothing without a command."""
     if command is None:
         yield
@@ -59,7 +59,7 @@ def running(command: str | None, target: Endpoint, limit: float, progress: Progr
     argv = shlex.split(command)
     if not argv:
         raise UsageError("there is no command to start", hint="tools/compare --help")
-    if answers(target):
+    if await asyncio.to_thread(answers, target):
         message = f"something answers at `{target.shown}` already, so nothing is started there"
         raise UsageError(message, hint=f"curl {target.shown}/server_info")
     with tempfile.TemporaryDirectory(prefix="rebasekit-") as folder:
@@ -71,7 +71,7 @@ def running(command: str | None, target: Endpoint, limit: float, progress: Progr
         with group:
             with progress.task(f"starting `{target.shown}`", limit, "s") as task:
                 last = 0.0
-                while not answers(target):
+                while not await asyncio.to_thread(answers, target):
                     code = group.poll()
                     if code is not None or group.seconds > limit:
                         what = f"ended with {code}" if code is not None else f"did not answer within {limit:.0f} s"
@@ -79,7 +79,7 @@ def running(command: str | None, target: Endpoint, limit: float, progress: Progr
                         raise StateError(f"the server at `{target.shown}` {what}: {end or 'its log is empty'}")
                     task.advance(group.seconds - last)
                     last = group.seconds
-                    time.sleep(0.5)
+                    await asyncio.sleep(0.5)  # where ^C gets through
             yield
 
 

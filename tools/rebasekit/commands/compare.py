@@ -65,14 +65,14 @@ def run(args: Namespace, console: Console) -> int:
     async def measure() -> None:
         for side, start, target in todo:
             side.name = target.shown
-            with _sides.running(start, target, float(args.ready), console):
-                async with Client(target, args.api, context=args.context) as client:
-                    work = Run(client, args.seed, not args.no_flush, console)
-                    await work.try_reports()
-                    if side is found.b and client.api != found.a.api:
-                        message = f"A was asked by `{found.a.api}` and B would be by `{client.api}`"
-                        raise UsageError(message, hint=f"--api {found.a.api}")
-                    await ask(work, found, side)
+            client = Client(target, args.api, context=args.context)
+            async with _sides.running(start, target, float(args.ready), console), client:
+                work = Run(client, args.seed, not args.no_flush, console)
+                await work.try_reports()
+                if side is found.b and client.api != found.a.api:
+                    message = f"A was asked by `{found.a.api}` and B would be by `{client.api}`"
+                    raise UsageError(message, hint=f"--api {found.a.api}")
+                await ask(work, found, side)
 
     code = _probes.finish(args, console, found, measure, dict, tables, data, plots.compare)
     return code or (0 if found.same else 1)

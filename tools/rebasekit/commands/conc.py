@@ -27,7 +27,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--requests", metavar="N", type=positive, default=4, help="of each client, one after another (default: 4)")
     add("--tokens", metavar="N", type=positive, default=4000, help="length of each prompt (default: 4000)")
     add("--new", metavar="N", type=positive, default=128, help="tokens of each answer (default: 128)")
-    add("--every", metavar="SECONDS", type=positive, default=3, help="between looks at the cards (default: 3)")
+    add(
+        "--every", metavar="SECONDS", type=_probes.duration, default=3.0, help="between looks at the cards (default: 3)"
+    )
     add("--cards", metavar="N", type=int, nargs="+", default=None, help="the server's cards (default: all)")
     help_text = "what such a card takes under load (default: the best 3 looks of this run)"
     add("--loaded", metavar="WATTS", type=positive, default=None, help=help_text)
@@ -37,7 +39,7 @@ def run(args: Namespace, console: Console) -> int:
     from rebasekit.probes.measure import plots
     from rebasekit.probes.measure.load import Load, measure
 
-    found = Load(args.tokens, args.new, args.requests, float(args.every), args.loaded)
+    found = Load(args.tokens, args.new, args.requests, args.every, args.loaded)
     clients = list(dict.fromkeys(args.clients))
     return _probes.carry_out(
         args, console, found, lambda run: measure(run, found, clients, args.cards), tables, data, plots.load

@@ -126,10 +126,14 @@ class Client:
         try:
             await self._json("POST", f"/flush_cache?timeout={_SETTLE}", {})
         except Refused as error:
-            hint = "restart it, and measure with --no-flush" if error.status in (401, 403, *_ABSENT) else None
             words = error.message.partition(": ")[2]
-            busy = " (are requests running?)" if error.status == 400 else ""
-            raise Refused("/flush_cache", error.status, words + busy, hint=hint or "wait until it is idle") from None
+            if error.status in (401, 403):
+                words, hint = "it wants the server's admin key", "--api-key NAME, or restart it and give --no-flush"
+            elif error.status in _ABSENT:
+                hint = "restart it, and measure with --no-flush"
+            else:
+                words, hint = f"{words} (are requests running?)", "wait until it is idle"
+            raise Refused("/flush_cache", error.status, words, hint=hint) from None
 
     async def count(self, text: str) -> tuple[int, ...] | None:
         """The prompt's tokens as the server will see them, template included; None when it has no `/tokenize`."""
