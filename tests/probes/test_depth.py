@@ -35,7 +35,9 @@ def test_other_chains_in_between(serve, run):
 
 def test_an_earlier_cut_leaves_nothing_that_a_later_one_finds(serve, run):
     """Each has a chain of its own, also where the cache may not be emptied."""
-    result = run("depth_probe", serve(chunk=100, states=50, pool=20_000).url, "--tokens", 640, "--no-flush", "--json")
+    server = serve(chunk=100, states=50, pool=20_000)
+    result = run("depth_probe", server.url, "--tokens", 640, "--no-flush", "--json")
+    assert len({prompt[:12] for prompt in server.asked}) == 8 and server.flushed == 0
     assert [cut["cached"] for cut in result.json["cuts"]] == [640, 500, 400, 400, 300, 200, 100, 0]
 
 

@@ -74,6 +74,13 @@ def test_the_same_seed_asks_the_same_and_another_asks_other_prompts(serve, run):
     assert len(heads) == 4
 
 
+def test_checkpoints_are_named_beside_the_slots():
+    server = Server(pool=1000, states=4, checkpoints=8)
+    found = Retention(100, 1, 2, server=server)
+    found.asked += [Asked(2, lap, chain, 100, 0, 0.1, 0.1) for lap in (1, 2) for chain in (1, 2)]
+    assert found.bound(2) == "recurrent states: 4 slots and 8 int8 checkpoints; 2 × 100 = 200 tokens fit in 1,000"
+
+
 def test_unfinished_laps_count_for_nothing():
     found = Retention(100, 1, 3, server=Server(pool=1000))
     found.asked += [Asked(2, lap, chain, 100, 90 * (lap > 1), 0.1, 0.1) for lap in (1, 2) for chain in (1, 2)]

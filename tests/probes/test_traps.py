@@ -228,4 +228,7 @@ def test_prompts_are_disjoint_and_as_long_as_asked(serve):
 def test_what_a_server_says_of_itself():
     server = describe({"max_total_num_tokens": 5, "internal_states": [{"max_mamba_cache_size": 7}]}, None)
     assert (server.pool, server.states, server.context, server.truncates) == (5, 7, None, None)
+    info = {"max_mamba_cache_size": 7, "int8_mamba_ckpt_size": None, "enable_int8_mamba_checkpoint": True}
+    assert describe(info, None).checkpoints == 14 and server.checkpoints is None
+    assert describe(info | {"int8_mamba_ckpt_size": 12}, None).checkpoints == 12
     assert describe(None, {"data": [{"id": "m", "max_model_len": 9}]}) == Server(model="m", context=9)

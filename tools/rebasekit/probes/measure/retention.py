@@ -92,7 +92,8 @@ class Retention:
         if kept is None or kept >= KEPT * self.best:
             return fits
         if self.server.states is not None:
-            return f"recurrent states: {self.server.states} slots; {fits}"
+            kept_too = f" and {self.server.checkpoints} int8 checkpoints" if self.server.checkpoints else ""
+            return f"recurrent states: {self.server.states} slots{kept_too}; {fits}"
         return f"neither tokens nor states are known to be short; {fits}" if pool is not None else fits
 
     @property

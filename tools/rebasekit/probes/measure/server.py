@@ -49,7 +49,8 @@ class Server:
     """What a server says of itself; None where it does not say. Counts are tokens.
 
     `input_limit` is the first length that is not taken: a prompt has to be shorter. `truncates` says that a longer
-    one is cut without a word. `states` are the slots for recurrent states of a hybrid model.
+    one is cut without a word. `states` are the slots for recurrent states of a hybrid model, and `checkpoints` those
+    for kept states in int8 (`--enable-int8-mamba-checkpoint`).
     """
 
     model: str = ""
@@ -58,6 +59,7 @@ class Server:
     input_limit: int | None = None
     pool: int | None = None
     states: int | None = None
+    checkpoints: int | None = None
     running: int | None = None
     chunk: int | None = None
     truncates: bool | None = None
@@ -95,6 +97,8 @@ def describe(info: Mapping[str, Any] | None, models: Mapping[str, Any] | None) -
     states = info.get("internal_states")
     if isinstance(states, list) and states and isinstance(states[0], dict):
         running = states[0].get("effective_max_running_requests_per_dp", running)
+    slots = _count(info.get("max_mamba_cache_size"))
+    kept = info.get("enable_int8_mamba_checkpoint") is True
     off = info.get("disable_radix_cache")
     return Server(
         model=str(info.get("served_model_name") or card.get("id") or ""),
@@ -102,7 +106,9 @@ def describe(info: Mapping[str, Any] | None, models: Mapping[str, Any] | None) -
         context=_count(info.get("context_length")) or _count(card.get("max_model_len")),
         input_limit=_count(info.get("max_req_input_len")),
         pool=_count(info.get("max_total_num_tokens")),
-        states=_count(info.get("max_mamba_cache_size")),
+        states=slots,
+        # without a size of its own the pool has two checkpoints for each slot (`mamba_checkpoint_pool`, v0.5.19 on)
+        checkpoints=(_count(info.get("int8_mamba_ckpt_size")) or 2 * (slots or 0) or None) if kept else None,
         running=_count(running),
         chunk=_count(info.get("chunked_prefill_size")),
         truncates=_flag(info.get("allow_auto_truncate")),
