@@ -132,7 +132,7 @@ def test_what_is_a_cliff(rows, count):
 
 
 def test_the_loaded_figure_is_of_the_card_itself_and_of_busy_looks():
-    taken = samples([(99, 210), (50, 400), (99, 100), (99, 190), (99, 200), (99, 210)]) + samples([(99, 900)] * 3, 1)
+    taken = samples([(99, 210), (99, 210), (50, 400), (99, 210), (99, 190), (99, 200)]) + samples([(99, 900)] * 3, 1)
     assert loaded(taken, 0) == 200 and loaded(taken, 1) == 900 and loaded(taken[:2], 0) is None
     assert [each.loaded for each in cliffs(samples([(99, 50)] * 4), 0, 180.0)] == [180.0]  # as given with --loaded
 

@@ -103,7 +103,7 @@ def load(found: Load, target: str) -> None:
         axes[1].plot(times, [each.utilisation for each in mine], color=_colour(number), label=label)
         axes[2].plot(times, [each.power for each in mine], color=_colour(number), label=label)
         for fallen in (each for each in found.cliffs if each.card == card.number):
-            axes[2].axvspan(fallen.start, fallen.end, color=_colour(1), alpha=0.25)
+            axes[2].axvspan(fallen.start, fallen.end, color="#888888", alpha=0.2, label=f"{label}: cliff")
     if rows > 1:
         axes[1].set(ylabel="utilisation, %", ylim=(0, 105))
         axes[2].set(xlabel="seconds", ylabel="power, W", ylim=(0, None))
