@@ -13,12 +13,12 @@ import pytest
 
 from rebasekit.probes.effects import config, runnable
 from rebasekit.probes.scripts import FOLDER
+from rebasekit.steps.smoke.compare import Expected
 from rebasekit.steps.smoke.plan import Launch, Limits
 from rebasekit.steps.smoke.prompts import NEW, referenced
-from rebasekit.steps.smoke.questions import Expected
 from rebasekit.steps.smoke.run import Rig
 
-CONTEXT = 96
+CONTEXT, CHUNK = 96, 16
 PIN = {"SERVED_CORE": "python"}
 LIMITS = Limits(ready=20, request=3, refusal=20, stop=5)
 
@@ -143,6 +143,13 @@ class Handler(BaseHTTPRequestHandler):
                 made[3] += 1
             cache.append([*tokens, *made])
         meta = {"cached_tokens": known, "prompt_tokens": len(tokens), "finish_reason": {"type": "length"}}
+        if body.get("return_logprob"):
+            scores = [-1.0 - token / 256 + (0.5 if fault == "off" else 0.0) for token in tokens[1:]]
+            if fault == "nan":
+                scores[7] = None
+            meta["input_token_logprobs"] = [[None, tokens[0], None]] + [[s, 0, None] for s in scores]
+            meta["output_token_logprobs"] = [[-0.5, token, None] for token in made]
+            meta["output_top_logprobs"] = [[[-0.5, token, None], [-0.6, 0, None]] for token in made]
         self.say(200, {"output_ids": made, "meta_info": meta})
 
 
@@ -166,7 +173,12 @@ def expect(prompt):
     for number in range(NEW):
         made.append((31 * sum(tokens) + 7 * len(tokens) + number) % 256)
         tokens.append(made[-1])
-    return Expected(tuple(made), (1.0,) * NEW)
+    return Expected(tuple(made), (1.0,) * NEW, tuple(score(token) for token in prompt[1:]))
+
+
+def score(token):
+    """The log-probability that the server's rule gives a token of a prompt."""
+    return -1.0 - token / 256
 
 
 class Served:
@@ -216,11 +228,14 @@ class Served:
             pins=PIN,
             limits=limits,
             root=self.root,
+            chunk=CHUNK,
         )
 
     def smoke(self, fault="", steps=("pins", "greedy", "long-prefill", "limit", "prefix", "concurrency"), **more):
         """Run one launch; returns outcome and text by step."""
+        answers = more.pop("answers", {})
         self.run = self.rig(fault, more.pop("limits", LIMITS))
+        self.run.answers.update(answers)
         launch = Launch("main", steps=() if more.get("refuses") else steps, log=("Tree Core: python",), **more)
         self.lines = []
         self.run.launch(launch, self.lines.append)

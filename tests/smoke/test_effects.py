@@ -7,8 +7,6 @@ import pytest
 from rebasekit.probes.effects import Notes, read_notes, role, runnable, state
 from rebasekit.steps.smoke import effects
 
-from .test_faults import hunk
-
 SOURCE = b'''\
 """Doc."""
 
@@ -82,7 +80,7 @@ def test_notes_of_every_process(tmp_path):
 def test_a_hunk_that_one_rank_never_reaches():
     ran, not_ = Notes(files={"m.py"}), Notes(files={"m.py"})
     ran.lines["m.py"].add(13)
-    (row,) = effects.table([of(13)], {"p/h": hunk("p/h")}, {"TP0": [ran], "TP1": [not_], "server": [not_]})
+    (row,) = effects.table([of(13)], {"p/h": ""}, {"TP0": [ran], "TP1": [not_], "server": [not_]}, "cpu")
     assert row.problem == "ran in some ranks and not in TP1"
 
 
@@ -90,12 +88,12 @@ def test_launches_add_up():
     """Reached in the second launch only, by the same rank: that is reached."""
     ran = Notes(files={"m.py"})
     ran.lines["m.py"].add(13)
-    (row,) = effects.table([of(13)], {"p/h": hunk("p/h")}, {"TP0": [Notes(), ran], "TP1": [ran, Notes()]})
+    (row,) = effects.table([of(13)], {"p/h": ""}, {"TP0": [Notes(), ran], "TP1": [ran, Notes()]}, "cpu")
     assert not row.problem and row.ranks["TP0"] == "ran 1/1"
 
 
 def test_a_hunk_of_comments_has_nothing_to_run():
-    (row,) = effects.table([of(12)], {"p/h": hunk("p/h")}, {"TP0": [Notes()]})
+    (row,) = effects.table([of(12)], {"p/h": ""}, {"TP0": [Notes()]}, "cpu")
     assert (row.state, row.problem, row.lines) == ("ran", "", 0)
 
 

@@ -30,6 +30,8 @@ def test_ours_reads_for_every_release():
         assert {"cpu", "cuda"} == set(found.devices)
         assert any(launch.refuses for launch in found.launches) and any(launch.patched for launch in found.launches)
         assert {key for launch in found.launches for key in launch.without} <= set(pins)
+        assert len([launch for launch in found.launches if launch.early]) > 12
+        assert [launch.equals for launch in found.launches if launch.equals] == ["plain"]
 
 
 def test_launches_for_other_releases_are_left_out(tmp_path):
@@ -48,6 +50,10 @@ def test_launches_for_other_releases_are_left_out(tmp_path):
         (f'module = "m"\n{LAUNCH}refuses = "x"', "either `steps` or `refuses`"),
         ('module = "m"\n[[launch]]\nname = "a"\nrefuses = "("', "not a regular expression"),
         (f'module = "m"\nlimit = 1\n{LAUNCH}', "`limit` is not known"),
+        (f'module = "m"\n{LAUNCH}early = true', "`early` without `refuses`"),
+        (f'module = "m"\n{LAUNCH}equals = "b"', "equals `b`, which is no launch before"),
+        (f'module = "m"\n{LAUNCH}bound = 1', "with `logits` alone"),
+        ('module = "m"\n[[launch]]\nname = "a"\nsteps = ["logits"]', "needs `bound`"),
         (f'module = "m"\n{LAUNCH}arguments = "--x"', "must be a list of strings"),
         (f'module = "m"\n{LAUNCH}environment = {{ A = 1 }}', "must be a table of strings"),
     ],

@@ -3,21 +3,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]
 
-sys.path.insert(0, str(Path(__file__).parent))
+from hooks import pytest_collection_modifyitems, pytest_configure, pytest_report_header  # noqa: E402
 
-import tree
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "differs: must fail on the pristine tree, by its own assertion")
-    config.addinivalue_line("markers", "unchanged: records a trace that must be the same on the pristine tree")
-
-
-def pytest_report_header() -> list[str]:
-    return [f"patched tree: {tree.PATCHED or 'not set, skipping'}", f"pristine tree: {tree.PRISTINE or 'not set'}"]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name == "test_pristine.py")  # compares with what the others recorded
+__all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_report_header"]

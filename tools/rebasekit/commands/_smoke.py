@@ -21,8 +21,13 @@ class Lines:
 
     def __call__(self, result: StepResult) -> None:
         name = f"{result.launch}: {result.step}" if result.launch else result.step
-        figures = f"{result.seconds:6.1f} s  {size(result.memory) if result.memory else '':>7}"
+        figures = f"{result.seconds:6.1f} s  {_cpu(result)}{size(result.memory) if result.memory else '':>7}"
         self._console.line(f"{result.outcome:<5}{name:<26}{figures}  {result.text}")
+
+
+def _cpu(result: StepResult) -> str:
+    """Processor time: what a step costs, however busy the machine is."""
+    return f"{result.cpu:6.1f} cpu  " if result.cpu else " " * 12
 
 
 def tables(found: Smoke) -> list[Table]:
@@ -65,6 +70,8 @@ def closing(found: Smoke) -> str:
     failed += [effect.hunk for effect in found.effects if effect.problem]
     failed += [each.name for each in found.constructed if not each.ok]
     what = f"{found.version}, {found.ranks} ranks on {found.device}, kernels: {found.kernels}, {found.seconds:.0f} s"
+    what += f", {sum(step.cpu for step in found.steps):.0f} s of cpu"
+    what += ", environment given" if found.given else ""
     return f"ok: {what}" if found.ok else f"FAIL: {', '.join(failed)} ({what}; logs in {found.folder})"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,32 @@ def carrying(setting: str) -> list[int]:
     return found
 
 
+def family(setting: str, leader: int, known: dict[int, int], *, leads: bool) -> list[int]:
+    """Live processes that a command started; dead ones that nobody waited for do not count.
+
+    What is in the leader's session, carries `setting` in its environment, or was started by such a process is of the
+    family, and stays so: `known` has when each was born, and grows. `leads`: the leader's number is still its own.
+    """
+    table = processes()
+    mine = {pid for pid, born in known.items() if pid in table and table[pid].born == born}
+    if mine or leads:  # a session's number is free again when its last member is gone
+        mine |= {pid for pid, each in table.items() if each.session == leader}
+    mine |= set(carrying(setting))
+    while more := {pid for pid, each in table.items() if each.parent in mine and pid not in mine}:
+        mine |= more
+    mine &= table.keys()
+    known.update({pid: table[pid].born for pid in mine})
+    return sorted(pid for pid in mine if table[pid].alive)
+
+
+def end(pid: int, number: int) -> None:
+    """Send a signal to a process that may be gone."""
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
 def environment_of(pid: int) -> dict[str, str]:
     """The environment that a process was started with; empty when it is gone."""
     try:
@@ -62,6 +89,15 @@ def title_of(pid: int) -> str:
     except OSError:
         return ""
     return raw.rstrip(b"\0").split(b"\0")[0].decode(errors="replace").strip()
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of processor time that the process has had; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICK
 
 
 def memory_of(pid: int) -> int:

@@ -1,12 +1,12 @@
 """A process with everything it starts: watched, limited, and ended as a whole.
 
 Servers start ranks in sessions of their own and write over their environment, so neither a process group nor a mark
-is enough: what is in our session, carries our mark, or was started by such a process is ours, and stays ours.
+is enough: what is in our session, carries our mark, or was started by such a process is ours, and stays ours. A guard
+beside us ends it when we are killed.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from rebasekit.probes import proc
+from rebasekit.probes.guard import Guard
 
 MARK = "REBASEKIT_MARK"
 _GRACE = 10.0  # seconds between asking and killing
@@ -54,6 +55,7 @@ class Group:
         self.mark = uuid.uuid4().hex
         self.log = log
         self.memory = 0  # the most that was seen
+        self._cpu: dict[int, float] = {}  # by process, as it was seen last
         self._measured = 0.0
         self._known: dict[int, int] = {}  # processes seen, with when each began: a number is used again
         self.start = time.monotonic()
@@ -67,15 +69,28 @@ class Group:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # ^C goes to us, and we end the group
             )
+        try:
+            self._guard = Guard(self.process.pid, f"{MARK}={self.mark}")
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.start
 
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time of all processes, of each what it had when it was looked at last."""
+        return sum(self._cpu.values())
+
     def poll(self) -> int | None:
-        """The exit code, None while it runs; looks at the memory as well, but not more often than is worth it."""
+        """The exit code, None while it runs; looks at memory and time as well, but not more often than is worth it."""
         if time.monotonic() - self._measured >= _SAMPLE:
-            self.memory = max(self.memory, sum(proc.memory_of(pid) for pid in self.pids()))
+            ours = self.pids()
+            self.memory = max(self.memory, sum(proc.memory_of(pid) for pid in ours))
+            self._cpu |= {pid: max(proc.cpu_of(pid), self._cpu.get(pid, 0.0)) for pid in ours}
             self._measured = time.monotonic()
         return self.process.poll()
 
@@ -87,22 +102,13 @@ class Group:
 
     def pids(self) -> list[int]:
         """Our live processes; dead ones that nobody waited for do not count."""
-        table = proc.processes()
-        leader = self.process.pid
-        mine = {pid for pid, born in self._known.items() if pid in table and table[pid].born == born}
-        if mine or self.process.returncode is None:  # a session's number is free again when its last member is gone
-            mine |= {pid for pid, each in table.items() if each.session == leader}
-        mine |= set(proc.carrying(f"{MARK}={self.mark}"))
-        while more := {pid for pid, each in table.items() if each.parent in mine and pid not in mine}:
-            mine |= more
-        mine &= table.keys()
-        self._known |= {pid: table[pid].born for pid in mine}
-        return sorted(pid for pid in mine if table[pid].alive)
+        leads = self.process.returncode is None
+        return proc.family(f"{MARK}={self.mark}", self.process.pid, self._known, leads=leads)
 
     def end(self, grace: float = _GRACE) -> list[int]:
         """Ask everything to end, kill after `grace` seconds what did not, and wait; return what had to be killed."""
         for pid in self.pids():
-            _signal(pid, signal.SIGTERM)
+            proc.end(pid, signal.SIGTERM)
         deadline = time.monotonic() + grace
         while self.pids() and time.monotonic() < deadline:
             self.process.poll()
@@ -110,10 +116,11 @@ class Group:
         stubborn = self.pids()
         while left := self.pids():  # what was started meanwhile, too
             for pid in left:
-                _signal(pid, signal.SIGKILL)
+                proc.end(pid, signal.SIGKILL)
             self.process.poll()
             time.sleep(0.05)
         self.process.wait()
+        self._guard.release()
         return stubborn
 
     def __enter__(self) -> Self:
@@ -131,10 +138,3 @@ def run(argv: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, limit
         code = group.wait(limit)
         seconds = group.seconds
     return Done(code, seconds, group.memory, log)
-
-
-def _signal(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        return

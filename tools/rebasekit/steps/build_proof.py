@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rebasekit.errors import StateError
+from rebasekit.errors import StateError, UsageError
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.patches.digest import series_digest
 from rebasekit.steps import build_env, build_needs, build_wheel
 from rebasekit.steps.build_content import Content, content, differences
 from rebasekit.steps.build_env import Environment
+from rebasekit.steps.build_record import path_of, record_of, write_record
 from rebasekit.steps.export import placed
 from rebasekit.steps.rebase import Result, modes
 from rebasekit.steps.workspace import Workspace
@@ -43,16 +44,24 @@ class Wheel:
         return self.proof.content
 
 
-def prove(space: Workspace, tag: Tag, progress: Progress = SILENT) -> Proof:
-    """Place the series; raise StateError when a hunk has no place on the release."""
+def prove(space: Workspace, tag: Tag, progress: Progress = SILENT, upstream: Path | None = None) -> Proof:
+    """Place the series; raise StateError when a hunk has no place on the release.
+
+    `upstream` is a wheel of the release for another Python or platform; the stored one is taken without it. Raises
+    UsageError when more than compiled files tells the two apart: then the hunks were placed on something else.
+    """
     result = placed(space, tag, None, progress)
-    upstream = space.store.wheel(tag, progress)
+    stored = space.store.wheel(tag, progress)
+    if upstream is None:
+        upstream = stored
+    elif differs := build_wheel.differing(upstream, stored):
+        raise UsageError(f"`{upstream}` is not {tag} as it is stored: `{differs[0]}` differs", hint="pip download")
     version = build_wheel.local_version(tag, series_digest(space.series))
     return Proof(tag, content(upstream, result.outcomes.tree.bytes(), version), upstream, result)
 
 
 def make_wheel(space: Workspace, proof: Proof, out: Path, progress: Progress = SILENT) -> Wheel:
-    """Write the patched wheel, and hold it against the proof before anybody gets it."""
+    """Write the patched wheel with its record beside it, and hold it against the proof before anybody gets it."""
     result = proof.result
     executable = {path for stage in result.outcomes.stages for path in modes(stage.patch, result)}
     changes, digest = result.outcomes.tree.bytes(), series_digest(space.series)
@@ -60,6 +69,7 @@ def make_wheel(space: Workspace, proof: Proof, out: Path, progress: Progress = S
     if wrong := differences(path, proof.content):
         path.unlink()
         raise StateError(f"the wheel that was written differs from the placement proof at `{wrong[0]}`")
+    write_record(record_of(space.series, proof.tag, proof.content, result), path_of(path))
     return Wheel(path, proof)
 
 

@@ -18,7 +18,7 @@ from packaging.utils import parse_wheel_filename
 from rebasekit.errors import StateError, UsageError
 from rebasekit.model.progress import Progress
 from rebasekit.model.tag import Tag
-from rebasekit.steps.build_content import digest_of
+from rebasekit.steps.build_content import content, digest_of
 
 MANIFEST = "rebasekit.json"  # in .dist-info: what was built from what
 _SIGNATURES = ("RECORD", "RECORD.jws", "RECORD.p7s")
@@ -48,6 +48,19 @@ def require_fitting(wheel: Path) -> None:
             f"`{wheel.name}` is not for this Python and platform, so its compiled files would not be found",
             hint="run it with the Python that the wheel's name says",
         )
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    """Files that differ between two wheels of a release, compiled ones and the wheels' own records left out.
+
+    Raises UsageError when one of them is no wheel.
+    """
+    try:
+        found = [content(path, {}, "").files for path in (one, other)]
+    except (OSError, zipfile.BadZipFile, StopIteration) as error:
+        raise UsageError(f"`{one}` cannot be read as a wheel: {error}", hint="pip download --no-deps") from None
+    text = [{path: digest for path, digest in each.items() if not path.endswith((".so", ".pyd"))} for each in found]
+    return sorted(path for path in text[0].keys() | text[1].keys() if text[0].get(path) != text[1].get(path))
 
 
 def write_wheel(

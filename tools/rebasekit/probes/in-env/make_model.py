@@ -1,6 +1,6 @@
 """Make a tiny hybrid model with real random weights: `python make_model.py FOLDER SEED`.
 
-Two linear-attention layers and one of full attention, each with experts, so that a prefix needs both a KV cache and
+Three linear-attention layers and one of full attention, each with experts, so that a prefix needs both a KV cache and
 recurrent states. Every byte is a token. Saved by transformers, as a real model would be.
 """
 
@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers.models import BPE
 from transformers import PreTrainedTokenizerFast, Qwen3NextConfig, Qwen3NextForCausalLM
 
-LAYERS = ["linear_attention", "linear_attention", "full_attention"]
+LAYERS = ["linear_attention"] * 3 + ["full_attention"]
 TOKENS = 512
 END = "<|end|>"
 
@@ -28,11 +28,11 @@ def configuration():
         full_attention_interval=len(LAYERS),  # the same once more, as a server reads it
         num_attention_heads=4,
         num_key_value_heads=2,
-        head_dim=32,
+        head_dim=64,
         linear_num_key_heads=2,
         linear_num_value_heads=4,
-        linear_key_head_dim=32,
-        linear_value_head_dim=32,
+        linear_key_head_dim=64,
+        linear_value_head_dim=64,
         linear_conv_kernel_dim=4,
         num_experts=4,
         num_experts_per_tok=2,

@@ -1,7 +1,8 @@
 """Greedy tokens by Hugging Face transformers: `python reference.py MODEL REQUESTS.json`.
 
 REQUESTS.json is `[{"tokens": […], "new": 8}, …]`. Prints one JSON list: the tokens, and how far each was ahead of
-the next best (in logits of a run in fp32), so that a difference can be told from a tie.
+the next best (in logits of a run in fp32), so that a difference can be told from a tie; and the log-probability (in
+nats) of each token of the prompt after those before it, so that an approximation can be measured.
 """
 
 import json
@@ -28,7 +29,14 @@ def answer(model, tokens, new):
     for logits in out.logits:
         best = logits[0].float().topk(2).values
         margins.append(round(float(best[0] - best[1]), 4))
-    return {"tokens": out.sequences[0, len(tokens) :].tolist(), "margins": margins}
+    with torch.no_grad():
+        scores = model(torch.tensor([tokens])).logits[0, :-1].float().log_softmax(-1)
+    scores = scores.gather(1, torch.tensor(tokens[1:])[:, None])[:, 0]
+    return {
+        "tokens": out.sequences[0, len(tokens) :].tolist(),
+        "margins": margins,
+        "scores": [round(float(score), 5) for score in scores],
+    }
 
 
 def main(path, requests):

@@ -33,12 +33,19 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """Tokens that the server made, and how many of the prompt's it had cached."""
+    """Tokens that the server made, and how many of the prompt's it had cached.
+
+    With scores: log-probabilities (nats) of the prompt's tokens but the first and of its own, and by how many logits
+    each of its own was ahead of the next best.
+    """
 
     tokens: tuple[int, ...]
     cached: int
     prompt: int
     finish: str
+    prompt_scores: tuple[float, ...] = ()
+    scores: tuple[float, ...] = ()
+    margins: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,10 +61,11 @@ class Client:
             return False
         return True
 
-    def generate(self, tokens: Sequence[int], new: int) -> Answer:
+    def generate(self, tokens: Sequence[int], new: int, *, scores: bool = False) -> Answer:
         """Greedy tokens after a prompt; raise Refused or Unreachable."""
         sampling = {"max_new_tokens": new, "temperature": 0.0, "ignore_eos": True}
-        said = self._open("/generate", {"input_ids": list(tokens), "sampling_params": sampling}, self.limit)
+        more = {"return_logprob": True, "logprob_start_len": 0, "top_logprobs_num": 2} if scores else {}
+        said = self._open("/generate", {"input_ids": list(tokens), "sampling_params": sampling, **more}, self.limit)
         data = said[0] if isinstance(said, list) else said
         meta = data.get("meta_info", {})
         if "cached_tokens" not in meta:
@@ -68,6 +76,9 @@ class Client:
             int(meta["cached_tokens"]),
             int(meta.get("prompt_tokens", 0)),
             json.dumps(finish) if isinstance(finish, dict) else str(finish),
+            _scores(meta.get("input_token_logprobs"))[1:],
+            _scores(meta.get("output_token_logprobs")),
+            tuple(best[0][0] - best[1][0] for best in meta.get("output_top_logprobs") or ()),
         )
 
     def flush(self) -> None:
@@ -95,6 +106,11 @@ class Client:
             return json.loads(text)
         except ValueError:
             return text
+
+
+def _scores(said: Sequence[Sequence[Any]] | None) -> tuple[float, ...]:
+    """The first of each `[log-probability, token, text]`; what is no number is none for the reader either."""
+    return tuple(float("nan") if each[0] is None else float(each[0]) for each in said or ())
 
 
 def _message(text: str) -> str:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from rebasekit.model.hunk import Hunk
 from rebasekit.probes.effects import IMPORTED, NEVER, RAN, Notes, Runnable, runnable, state
-from rebasekit.steps.rebase import Result
+from rebasekit.steps.build_record import Stood
 from rebasekit.steps.smoke.result import Constructed, Effect
 
+DEVICES = ("cpu", "cuda")
 _ORDER = (RAN, IMPORTED, NEVER)
 
 
-def watched(result: Result) -> list[Runnable]:
-    """Every placed hunk of a Python file with the lines of it that can run."""
-    tree = result.outcomes.tree.bytes()
-    found = []
-    for placement in result.verdict.placements:
-        data = tree.get(placement.file)
-        if placement.outcome.applied and data is not None and placement.file.endswith(".py"):
-            found.append(runnable(placement.name, placement.file, data, placement.lines))
-    return found
-
-
-def needed(result: Result) -> dict[str, tuple[str, ...]]:
-    """Classes that hunks on this release need to be built, with the hunks."""
-    found: dict[str, tuple[str, ...]] = {}
-    for placement in result.verdict.placements:
-        for need in placement.form.needs if placement.form and placement.outcome.applied else ():
-            word, _, name = need.partition(" ")
-            if word == "constructed":
-                found[name] = (*found.get(name, ()), placement.name)
-    return found
+def watched(hunks: Iterable[Stood], root: Path) -> list[Runnable]:
+    """Every placed hunk of a Python file with the lines of it that can run, read from the installed package."""
+    return [
+        runnable(each.hunk, each.file, (root / each.file).read_bytes(), each.lines)
+        for each in hunks
+        if each.file.endswith(".py")
+    ]
 
 
 def class_files(names: Mapping[str, object], exists: Mapping[str, str]) -> dict[str, str]:
@@ -45,9 +33,19 @@ def class_files(names: Mapping[str, object], exists: Mapping[str, str]) -> dict[
     return found
 
 
-def table(hunks: list[Runnable], hunk_of: Mapping[str, Hunk], notes: Mapping[str, list[Notes]]) -> tuple[Effect, ...]:
+def table(
+    hunks: list[Runnable], idle: Mapping[str, str], notes: Mapping[str, list[Notes]], device: str
+) -> tuple[Effect, ...]:
     """One row per hunk. `notes` are those of all processes of a role, over all launches."""
-    return tuple(_effect(hunk, hunk_of[hunk.hunk].idle, notes) for hunk in hunks)
+    return tuple(_effect(hunk, reason(idle[hunk.hunk], device), notes) for hunk in hunks)
+
+
+def reason(idle: str, device: str) -> str:
+    """A hunk's reason not to run on a device. `cpu: …` is one for that device alone."""
+    where, colon, why = idle.partition(": ")
+    if colon and where in DEVICES:
+        return why if where == device else ""
+    return idle
 
 
 def _effect(hunk: Runnable, idle: str, notes: Mapping[str, list[Notes]]) -> Effect:

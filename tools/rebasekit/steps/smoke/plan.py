@@ -13,8 +13,13 @@ from rebasekit.errors import PatchsetError
 from rebasekit.model.tag import Tag, in_range
 
 PLAN = "serve/smoke.toml"
-STEPS = ("pins", "greedy", "long-prefill", "limit", "prefix", "concurrency", "pressure")
-_LAUNCH_KEYS = ("name", "why", "arguments", "environment", "without", "steps", "patched", "refuses", "log", "tags")
+STEPS = (
+    "pins", "greedy", "long-prefill", "limit", "logits", "prefix", "aligned-prefix", "concurrency", "pressure",
+)  # fmt: skip
+_LAUNCH_KEYS = (
+    "name", "why", "arguments", "environment", "without", "steps", "patched", "refuses", "early", "log", "tags",
+    "equals", "tie", "bound",
+)  # fmt: skip
 _LIMIT_KEYS = ("ready", "request", "refusal", "stop")
 
 
@@ -30,7 +35,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Launch:
-    """One server. `refuses` is what it must say instead of starting; `log` are lines that its log must have."""
+    """One server. `refuses` is what it must say instead of starting, `early` while it reads its arguments; `log` are
+    lines that its log must have; `equals` is the launch whose tokens it must give."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -39,7 +45,11 @@ class Launch:
     steps: tuple[str, ...] = ()
     patched: bool = False  # uses flags that only the patched release knows
     refuses: str = ""
+    early: bool = False
     log: tuple[str, ...] = ()
+    equals: str = ""
+    tie: float = 0.0  # logits: two tokens so near may change places in a hit of rounded states
+    bound: float = 0.0  # nats: how far a log-probability may be from the reference's
     why: str = ""
 
 
@@ -53,12 +63,15 @@ class Device:
 
 @dataclass(frozen=True)
 class Plan:
-    """The launches for one release, in order, and how to start them. `context` is the limit in tokens."""
+    """The launches for one release, in order, and how to start them. `context` is the limit in tokens, `chunk` the
+    longest prefill chunk; `warm` are modules that a start loads while it reads its arguments."""
 
     module: str
     launches: tuple[Launch, ...]
     devices: Mapping[str, Device]
     context: int = 512
+    chunk: int = 64
+    warm: tuple[str, ...] = ()
     limits: Limits = Limits()
 
 
@@ -70,12 +83,15 @@ def read_plan(root: Path, tag: Tag, name: str = PLAN) -> Plan:
         raise PatchsetError(name, "is missing, so there is nothing to start", hint="see docs/serving.md") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PatchsetError(name, f"cannot be read: {error}") from None
-    _known(name, data, ("module", "context", "limits", "device", "launch"))
+    _known(name, data, ("module", "warm", "context", "chunk", "limits", "device", "launch"))
     launches = [_launch(f"{name}: launch {n}", each, tag) for n, each in enumerate(data.get("launch", []), 1)]
     found = tuple(launch for launch in launches if launch is not None)
     names = [launch.name for launch in found]
     if len(set(names)) != len(names) or not names:
         raise PatchsetError(f"{name}: launch", "needs at least one launch, each with a name of its own")
+    for number, launch in enumerate(found):
+        if launch.equals and launch.equals not in names[:number]:
+            raise PatchsetError(f"{name}: launch {launch.name}", f"equals `{launch.equals}`, which is no launch before")
     limits = data.get("limits", {})
     _known(f"{name}: limits", limits, _LIMIT_KEYS)
     devices = {key: _device(f"{name}: device.{key}", each) for key, each in data.get("device", {}).items()}
@@ -84,6 +100,8 @@ def read_plan(root: Path, tag: Tag, name: str = PLAN) -> Plan:
         found,
         devices,
         int(data.get("context", 512)),
+        int(data.get("chunk", 64)),
+        _texts(name, data, "warm"),
         Limits(**{k: float(v) for k, v in limits.items()}),
     )
 
@@ -102,6 +120,10 @@ def _launch(where: str, data: dict[str, Any], tag: Tag) -> Launch | None:
         raise PatchsetError(
             where, "needs either `steps` or `refuses`: a server that starts is asked, or it must not start"
         )
+    if data.get("early") and not refuses:
+        raise PatchsetError(where, "has `early` without `refuses`: only what must not start can end that soon")
+    if ("logits" in steps) != ("bound" in data):
+        raise PatchsetError(where, "needs `bound`, the nats that a log-probability may be off, with `logits` alone")
     logs = _texts(where, data, "log")
     for pattern in (*logs, refuses):
         try:
@@ -118,7 +140,11 @@ def _launch(where: str, data: dict[str, Any], tag: Tag) -> Launch | None:
         steps=steps,
         patched=bool(data.get("patched", False)),
         refuses=refuses,
+        early=bool(data.get("early", False)),
         log=logs,
+        equals=str(data.get("equals", "")),
+        tie=float(data.get("tie", 0.0)),
+        bound=float(data.get("bound", 0.0)),
         why=str(data.get("why", "")),
     )
 

@@ -3,45 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from rebasekit.probes.proc import environment_of
 from rebasekit.probes.process import MARK
 from rebasekit.steps.smoke.client import Answer, Client, Refused
+from rebasekit.steps.smoke.compare import Expected, Wrong, compare, distance, same
 from rebasekit.steps.smoke.prompts import NEW, prompts, seeded
 from rebasekit.steps.smoke.server import Server
 
-TIE = 0.05  # logits: below that, fp16 may prefer the other token
 _TURN = 24
 _CHAINS = 4
 
-
-class Wrong(Exception):
-    """The server answered, and not what it should."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The reference's tokens after one prompt, and by how much each was ahead."""
-
-    tokens: tuple[int, ...]
-    margins: tuple[float, ...]
-
-
-Reference = Callable[[Sequence[Sequence[int]]], list[Expected]]
+Tokens = dict[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass
 class Asking:
-    """One launch's questions. `context` is the limit in tokens; `expected` has an answer for every prompt compared."""
+    """One launch's questions.
+
+    `context` is the limit and `chunk` the longest prefill chunk in tokens; `expected` has an answer for every prompt
+    compared; `twin` has those of the launch that this one has to equal; `given` collects this one's.
+    """
 
     server: Server
     context: int
     expected: dict[tuple[int, ...], Expected]
     pins: dict[str, str] = field(default_factory=dict)
     log_lines: tuple[str, ...] = ()
+    chunk: int = 64
+    tie: float = 0.0  # logits within which a hit may prefer the other token
+    bound: float = 0.0  # nats by which a log-probability may differ from the reference's
+    twin: Tokens | None = None
+    given: Tokens = field(default_factory=dict)
 
     @property
     def client(self) -> Client:
@@ -57,18 +53,17 @@ class Asking:
     def greedy(self) -> str:
         """Short prompts, cold, against the reference."""
         self.client.flush()
-        ties = sum(self.compare(prompt, self.client.generate(prompt, NEW)) for prompt in prompts(self.context)[:3])
-        return f"{3 * NEW} tokens equal the reference's{_tied(ties)}"
+        ties = sum(self._compare(prompt, self.client.generate(prompt, NEW)) for prompt in prompts(self.context)[:3])
+        return f"{3 * NEW} tokens equal {self._whose}{_tied(ties)}"
 
     def long_prefill(self) -> str:
         """A cold prompt that leaves room for its answer and the two tokens that servers keep back, and no more."""
         self.client.flush()
         prompt = prompts(self.context)[3]
         answer = self.client.generate(prompt, NEW)
-        ties = self.compare(prompt, answer)
-        if answer.prompt != len(prompt):
-            raise Wrong(f"{answer.prompt} of {len(prompt)} tokens were read: the prompt was truncated")
-        return f"{len(prompt)} tokens, {NEW} after them equal the reference's{_tied(ties)}"
+        ties = self._compare(prompt, answer)
+        _whole(prompt, answer)
+        return f"{len(prompt)} tokens, {NEW} after them equal {self._whose}{_tied(ties)}"
 
     def limit(self) -> str:
         """A prompt at limit − 6, where a server's own reserve can leave nothing for the answer."""
@@ -84,6 +79,19 @@ class Asking:
             raise Wrong(f"{len(prompt)} tokens of {self.context} gave an empty answer ({answer.finish})")
         return f"{len(prompt)} tokens of {self.context}: {len(answer.tokens)} tokens, {answer.finish}"
 
+    def logits(self) -> str:
+        """A cold prompt that fills the context: what the server thinks of each of its tokens, and of its own answer."""
+        self.client.flush()
+        prompt = prompts(self.context)[3]
+        answer = self.client.generate(prompt, NEW, scores=True)
+        _whole(prompt, answer)
+        mean, most = distance(answer.prompt_scores, self.expected[tuple(prompt)].scores)
+        distance(answer.scores, [0.0] * NEW)  # finite: there is no reference for tokens of its own choice
+        far = f"{mean:.3f} nats from the reference's in the mean, {most:.2f} at most"
+        if most > self.bound:
+            raise Wrong(f"log-probabilities are {far}, and the bound is {self.bound:g}")
+        return f"{len(answer.prompt_scores) + NEW} log-probabilities are finite, {far} (bound {self.bound:g})"
+
     def prefix(self) -> str:
         """A conversation that goes on, from the cache and cold."""
         self.client.flush()
@@ -92,13 +100,31 @@ class Asking:
         hit = self.client.generate(turn, NEW)
         if hit.cached < len(first) // 2:
             raise Wrong(f"only {hit.cached} of {len(first)} known tokens came from the cache")
+        return self._against_cold(turn, hit)
+
+    def aligned_prefix(self) -> str:
+        """The same where a prefill chunk ends: there a cold run has seen from the cache what a hit sees from it."""
         self.client.flush()
-        cold = self.client.generate(turn, NEW)
+        first = prompts(self.context)[5]
+        first = first[: len(first) // self.chunk * self.chunk]
+        self.client.generate(first, 1)  # its token is never written
+        turn = [*first, *prompts(self.context)[0][:_TURN]]
+        hit = self.client.generate(turn, NEW)
+        if not hit.cached or hit.cached % self.chunk:
+            raise Wrong(f"{hit.cached} of {len(first)} known tokens came from the cache: not whole chunks")
+        return self._against_cold(turn, hit)
+
+    def _against_cold(self, turn: Sequence[int], hit: Answer) -> str:
+        self.client.flush()
+        cold = self.client.generate(turn, NEW, scores=self.tie > 0)
         if cold.cached:
             raise Wrong(f"{cold.cached} tokens came from a cache that was flushed")
-        if hit.tokens != cold.tokens:
-            raise Wrong(f"a hit of {hit.cached} tokens answers {list(hit.tokens)}, a cold run {list(cold.tokens)}")
-        return f"a hit of {hit.cached} of {len(turn)} tokens equals a cold run, {NEW} tokens"
+        try:
+            ties = same(hit, cold, self.tie)
+        except Wrong as error:
+            raise Wrong(f"a hit of {hit.cached} tokens and a cold run: {error}") from None
+        tied = f", up to where two were within {self.tie:g} logits" if ties else ""
+        return f"a hit of {hit.cached} of {len(turn)} tokens equals a cold run, {NEW} tokens{tied}"
 
     def concurrency(self) -> str:
         """Many clients at once get what one alone gets."""
@@ -106,8 +132,8 @@ class Asking:
         batch = prompts(self.context)[6:]
         with ThreadPoolExecutor(len(batch)) as pool:
             answers = list(pool.map(lambda prompt: self.client.generate(prompt, NEW), batch))
-        ties = sum(self.compare(prompt, answer) for prompt, answer in zip(batch, answers, strict=True))
-        return f"{len(batch)} clients, {len(batch) * NEW} tokens equal the reference's{_tied(ties)}"
+        ties = sum(self._compare(prompt, answer) for prompt, answer in zip(batch, answers, strict=True))
+        return f"{len(batch)} clients, {len(batch) * NEW} tokens equal {self._whose}{_tied(ties)}"
 
     def pressure(self) -> str:
         """More long conversations than the cache holds, in laps; the first one is still answered right after it."""
@@ -123,25 +149,30 @@ class Asking:
         fork = self.client.generate([*last[: len(last) * 2 // 3], *chains[0][:_TURN]], 2)
         prompt = prompts(self.context)[0]
         self.client.flush()
-        self.compare(prompt, self.client.generate(prompt, NEW))
+        self._compare(prompt, self.client.generate(prompt, NEW))
         total = sum(len(chain) * part // 3 for chain in chains for part in range(1, 4))
         return (
             f"{len(chains)} chains of {len(chains[0])} tokens, 2 laps: {100 * sum(cached) // total} % of the second "
             f"from the cache, {fork.cached} tokens at a fork; then the reference's answer"
         )
 
-    def compare(self, prompt: Sequence[int], answer: Answer) -> int:
-        """Raise Wrong where the answer leaves the reference; 1 when it does so at a tie, which ends the comparison."""
-        expected = self.expected[tuple(prompt)]
-        if len(answer.tokens) != len(expected.tokens):
-            raise Wrong(f"{len(answer.tokens)} tokens instead of {len(expected.tokens)} ({answer.finish})")
-        for number, (mine, theirs) in enumerate(zip(answer.tokens, expected.tokens, strict=True)):
-            if mine != theirs:
-                if expected.margins[number] < TIE:
-                    return 1
-                ahead = f"which is ahead by {expected.margins[number]:.2f}"
-                raise Wrong(f"token {number + 1} after {len(prompt)} is {mine}, the reference's {theirs}, {ahead}")
-        return 0
+    def _compare(self, prompt: Sequence[int], answer: Answer) -> int:
+        """Hold a cold answer against the reference, and against the twin's, which has to be the same to the token."""
+        self.given.setdefault(tuple(prompt), answer.tokens)
+        ties = compare(prompt, answer, self.expected[tuple(prompt)])
+        if self.twin is not None and answer.tokens != self.twin.get(tuple(prompt), answer.tokens):
+            known = list(self.twin[tuple(prompt)])
+            raise Wrong(f"{list(answer.tokens)} after {len(prompt)} tokens, the other launch says {known}")
+        return ties
+
+    @property
+    def _whose(self) -> str:
+        return "the reference's" + (" and the other launch's" if self.twin is not None else "")
+
+
+def _whole(prompt: Sequence[int], answer: Answer) -> None:
+    if answer.prompt != len(prompt):
+        raise Wrong(f"{answer.prompt} of {len(prompt)} tokens were read: the prompt was truncated")
 
 
 def _tied(ties: int) -> str:

@@ -9,7 +9,8 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class StepResult:
-    """One line of the report: `outcome` is ok, FAIL or skip; memory is the most that all processes had, in bytes."""
+    """One line of the report: `outcome` is ok, FAIL or skip; memory is the most that all processes had, in bytes, `cpu`
+    the seconds of processor time that they took in this step."""
 
     launch: str
     step: str
@@ -17,6 +18,7 @@ class StepResult:
     text: str
     seconds: float = 0.0
     memory: int = 0
+    cpu: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Constructed:
 
 @dataclass(frozen=True)
 class Smoke:
-    """The whole report. `kernels` says whose kernels ran; the two are never mixed in one run."""
+    """The whole report. `kernels` says whose kernels ran; the two are never mixed in one run. `given` says that the
+    environment was prepared by somebody else."""
 
     tag: str
     version: str
@@ -59,6 +62,7 @@ class Smoke:
     steps: tuple[StepResult, ...]
     effects: tuple[Effect, ...] = ()
     constructed: tuple[Constructed, ...] = ()
+    given: bool = False
     versions: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     folder: str = ""

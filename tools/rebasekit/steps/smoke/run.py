@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.probes.effects import Notes, read_notes, role
 from rebasekit.steps.smoke.client import Refused, Unreachable
+from rebasekit.steps.smoke.compare import Expected, Wrong
 from rebasekit.steps.smoke.plan import Launch, Limits
-from rebasekit.steps.smoke.questions import Asking, Expected, Wrong
+from rebasekit.steps.smoke.questions import Asking, Tokens
+from rebasekit.steps.smoke.refusals import early, refusal
 from rebasekit.steps.smoke.result import StepResult
 from rebasekit.steps.smoke.server import Died, Server
 
@@ -35,7 +36,9 @@ class Rig:
     limits: Limits
     root: Path  # where the package lies
     stand_in: bool | None = None  # whose kernels have to run; None where there are none
+    chunk: int = 64
     progress: Progress = SILENT
+    answers: dict[str, Tokens] = field(default_factory=dict)  # by launch
     notes: dict[str, list[Notes]] = field(default_factory=lambda: defaultdict(list))  # by role, over all launches
 
     def launch(self, launch: Launch, say: Say) -> None:
@@ -59,6 +62,21 @@ class Rig:
         if launch.steps and self.stand_in is not None:
             say(self._kernels(launch, found, server))
 
+    def refusals(self, launches: Sequence[Launch], module: str, warm: Sequence[str], say: Say) -> None:
+        """What has to end while it reads its arguments, all of it in one process; a line for each."""
+        if not launches:
+            return
+        folder = self.folder / "refusals"
+        folder.mkdir(parents=True, exist_ok=True)
+        shared = replace(launches[0], environment={}, without=())
+        python, head = self.argv(shared)[0], 3  # `python -m module`
+        environ = self.environ(shared, folder)
+        argv = lambda launch: self.argv(launch)[head:]  # noqa: E731
+        for line in early(python, module, warm, launches, argv, environ, folder, self.limits.refusal, self.progress):
+            say(line)
+        for notes in read_notes(folder / "notes", self.root).values():
+            self.notes[role("")].append(notes)
+
     def _steps(self, launch: Launch, server: Server) -> Iterator[StepResult]:
         yield StepResult(launch.name, "start", "ok", f"process {server.group.process.pid}, port {server.port}")
         if launch.refuses:
@@ -68,7 +86,18 @@ class Rig:
         yield ready
         alive = ready.outcome == "ok"
         pins = {key: value for key, value in self.pins.items() if key not in launch.without}
-        asking = Asking(server, self.context, self.expected, pins, launch.log)
+        asking = Asking(
+            server,
+            self.context,
+            self.expected,
+            pins,
+            launch.log,
+            self.chunk,
+            launch.tie,
+            launch.bound,
+            self.answers[launch.equals] if launch.equals else None,
+            self.answers.setdefault(launch.name, {}),
+        )
         for step in launch.steps:
             if not alive:
                 yield StepResult(launch.name, step, "skip", "there is no server to ask")
@@ -82,7 +111,7 @@ class Rig:
             yield self._step(launch, server, "stop", lambda: self._stop(server))
 
     def _step(self, launch: Launch, server: Server, step: str, work: Callable[[], str]) -> StepResult:
-        start, outcome = time.monotonic(), "ok"
+        start, outcome, cpu = time.monotonic(), "ok", server.group.cpu
         try:
             text = work()
         except (Died, Wrong) as error:
@@ -95,18 +124,12 @@ class Rig:
             what = "the server hangs" if code is None else f"the server ended with {code}"
             outcome, text = "FAIL", f"{error}; {what}{server.tail()}"
         server.look()
-        return StepResult(launch.name, step, outcome, text, time.monotonic() - start, server.memory)
+        seconds, took = time.monotonic() - start, server.group.cpu - cpu
+        return StepResult(launch.name, step, outcome, text, seconds, server.memory, took)
 
     def _refusal(self, launch: Launch, server: Server) -> str:
         log = server.wait_refusal(self.progress)
-        code = server.group.process.poll()
-        found = re.search(launch.refuses, log)
-        if found is None:
-            raise Wrong(f"ended with {code}, and never said `{launch.refuses}`{server.tail()}")
-        if code == 0:
-            raise Wrong("said why it does not start, and ended with 0")
-        line = log[log.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
-        return re.sub(r"^[\w.]*(Error|Exception): ", "", line.strip())[:200]
+        return refusal(launch.refuses, server.group.process.poll(), log, server.tail())
 
     def _log(self, server: Server) -> str:
         if trouble := server.trouble():

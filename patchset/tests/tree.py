@@ -1,11 +1,11 @@
-"""Which unpacked release these tests run on.
+"""Which unpacked release the patches' tests run on.
 
 REBASEKIT_PATCHED_TREE   folder with `sglang/`, the series applied
 REBASEKIT_PRISTINE_TREE  the same release as upstream ships it; needed by test_pristine.py only
 
-Run, in an environment with requirements-cpu.txt (torch first, from PyPI's CPU build or any other):
+Run one patch's at a time, in an environment with requirements-cpu.txt (torch first, from PyPI's CPU build or any other):
 
-    REBASEKIT_PATCHED_TREE=… REBASEKIT_PRISTINE_TREE=… python -m pytest patchset/checkpoint-pool/tests
+    REBASEKIT_PATCHED_TREE=… REBASEKIT_PRISTINE_TREE=… python -m pytest patchset/int2-pool/tests
 
 One release per process. The trees need the wheel's `.so` files, or the Rust core's tests are skipped, and say so.
 """
@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 import stand_in
 
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 PATCHED = os.environ.get("REBASEKIT_PATCHED_TREE")
 PRISTINE = os.environ.get("REBASEKIT_PRISTINE_TREE")
 
@@ -29,7 +31,7 @@ def require() -> None:
         pytest.skip("REBASEKIT_PATCHED_TREE is not set", allow_module_level=True)
     if PATCHED not in sys.path:
         sys.path.insert(0, PATCHED)
-    stand_in.install()
+        stand_in.install()
     import sglang
 
     found = Path(sglang.__file__).resolve()

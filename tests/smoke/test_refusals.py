@@ -1,0 +1,88 @@
+"""Starts that end while they read their arguments: forks of one process, each judged by what it said."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from rebasekit.model.progress import SILENT
+from rebasekit.steps.smoke.compare import Wrong
+from rebasekit.steps.smoke.plan import Launch
+from rebasekit.steps.smoke.refusals import early, refusal
+
+SERVER = """\
+import os, sys, time
+import heavy
+if __name__ == "__main__":
+    flag = sys.argv[1]
+    if flag == "--refuse":
+        raise ValueError(f"`{flag}` is not served, said {os.environ.get('WHO')}")
+    if flag == "--exit":
+        print("bad flag", file=sys.stderr)
+        sys.exit(2)
+    if flag == "--zero":
+        print("is not served")
+        sys.exit()
+    if flag == "--crash":
+        os.kill(os.getpid(), 11)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def ask(tmp_path):
+    (tmp_path / "started.py").write_text(SERVER)
+    (tmp_path / "heavy.py").write_text("print('imported once')\n")
+    (tmp_path / "logs").mkdir()
+
+    def run(*launches, limit=20.0, warm=("heavy",)):
+        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "WHO": "nobody", "GONE": "1"}
+        lines = early(
+            sys.executable, "started", warm, launches, lambda launch: list(launch.arguments), environ,
+            tmp_path / "logs", limit, SILENT,
+        )  # fmt: skip
+        return {line.launch: (line.outcome, line.text) for line in lines}
+
+    run.logs = tmp_path / "logs"
+    return run
+
+
+def launch(name, flag, refuses="is not served", **more):
+    return Launch(name, (flag,), refuses=refuses, early=True, **more)
+
+
+def test_each_start_is_a_process_of_its_own(ask):
+    found = ask(launch("a", "--refuse", environment={"WHO": "a"}), launch("b", "--refuse", without=("WHO",)))
+    assert found == {
+        "a": ("ok", "`--refuse` is not served, said a"),
+        "b": ("ok", "`--refuse` is not served, said None"),
+    }
+    assert (ask.logs / "refusals.log").read_text().count("imported once") == 1
+
+
+def test_what_is_no_refusal(ask):
+    found = ask(launch("other", "--exit"), launch("zero", "--zero"), launch("crash", "--crash"))
+    assert found["other"][0] == "FAIL" and "ended with 2, and never said `is not served`" in found["other"][1]
+    assert found["zero"] == ("FAIL", "said why it does not start, and ended with 0")
+    assert found["crash"][0] == "FAIL" and "ended with -11" in found["crash"][1]
+
+
+def test_a_start_that_goes_on_is_ended(ask):
+    found = ask(launch("serves", "--serve"), launch("after", "--refuse"), limit=1.0)
+    assert found["serves"][0] == "FAIL" and "went on for 1 s" in found["serves"][1]
+    assert found["after"][0] == "ok"
+
+
+def test_a_release_that_cannot_be_imported_fails_every_one(ask):
+    found = ask(launch("a", "--refuse"), launch("b", "--refuse"), warm=("absent",))
+    assert [outcome for outcome, _ in found.values()] == ["FAIL", "FAIL"]
+    assert "No module named 'absent'" in found["a"][1]
+
+
+def test_the_error_and_not_its_source_is_shown():
+    log = 'Traceback …\n    raise ValueError("x is not served")\nValueError: x is not served\n'
+    assert refusal("is not served", 1, log, "") == "x is not served"
+    with pytest.raises(Wrong, match="never said"):
+        refusal("is not served", 1, "", "")

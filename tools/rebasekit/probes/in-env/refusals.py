@@ -1,0 +1,72 @@
+"""Start a module many times, each in a fork of a process that has imported it: `python refusals.py CASES.json`.
+
+For starts that have to end while they read their arguments. A fork costs a fraction of a second, an interpreter with
+torch in it ten. CASES.json is `{"module": …, "limit": seconds, "warm": [modules], "cases": [{"name", "argv", "set",
+"unset", "log"}, …]}`. Prints a JSON object per case as it ends: its exit code (None at the limit) and seconds.
+"""
+
+import importlib
+import json
+import os
+import runpy
+import signal
+import sys
+import time
+import traceback
+
+STEP = 0.05
+
+
+def child(module, case):
+    """Never returns."""
+    os.setpgid(0, 0)
+    stream = os.open(case["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(stream, 1)
+    os.dup2(stream, 2)
+    code = 1
+    try:
+        for key in case["unset"]:
+            os.environ.pop(key, None)
+        os.environ.update(case["set"])
+        sys.argv = [module, *case["argv"]]
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def wait(pid, limit):
+    """The exit code, None when it had to be ended."""
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(STEP)
+    os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
+
+
+def main(path):
+    with open(path, encoding="utf-8") as stream:
+        asked = json.load(stream)
+    for name in (asked["module"], *asked["warm"]):
+        importlib.import_module(name)
+    for case in asked["cases"]:
+        start = time.monotonic()
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid == 0:
+            child(asked["module"], case)
+        code = wait(pid, asked["limit"])
+        print(json.dumps({"name": case["name"], "code": code, "seconds": time.monotonic() - start}), flush=True)
+
+
+main(sys.argv[1])

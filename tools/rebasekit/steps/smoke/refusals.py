@@ -1,0 +1,103 @@
+"""Starts that have to end by themselves, and say why."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rebasekit.model.progress import Progress
+from rebasekit.probes.process import Group
+from rebasekit.probes.scripts import script
+from rebasekit.steps.smoke.client import free_port
+from rebasekit.steps.smoke.compare import Wrong
+from rebasekit.steps.smoke.plan import Launch
+from rebasekit.steps.smoke.result import StepResult
+
+_TAIL = 12
+_IMPORTS = 180.0  # seconds for the one process that all of them are forked from
+
+
+def refusal(wanted: str, code: int | None, log: str, tail: str) -> str:
+    """The line in which a start says why it ended; raise Wrong when it did not say so, or ended well."""
+    found = next(reversed(list(re.finditer(wanted, log))), None)  # in a traceback, the source comes first
+    if found is None:
+        raise Wrong(f"ended with {code}, and never said `{wanted}`{tail}")
+    if code == 0:
+        raise Wrong("said why it does not start, and ended with 0")
+    line = log[log.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
+    return re.sub(r"^[\w.]*(Error|Exception): ", "", line.strip())[:200]
+
+
+def early(
+    python: str,
+    module: str,
+    warm: Sequence[str],
+    launches: Sequence[Launch],
+    argv: Callable[[Launch], list[str]],
+    environ: Mapping[str, str],
+    folder: Path,
+    limit: float,
+    progress: Progress,
+) -> Iterator[StepResult]:
+    """Start each launch in a fork of one process, and hold what it says against what it has to refuse.
+
+    `argv` are a launch's arguments; `limit` is in seconds, for each. A start that goes on is ended with everything
+    that it started.
+    """
+    logs = {launch.name: folder / f"{launch.name}.log" for launch in launches}
+    cases = [
+        {
+            "name": launch.name,
+            "argv": [part.replace("{port}", str(free_port())) for part in argv(launch)],
+            "set": dict(launch.environment),
+            "unset": list(launch.without),
+            "log": str(logs[launch.name]),
+        }
+        for launch in launches
+    ]
+    asked = folder / "cases.json"
+    asked.write_text(json.dumps({"module": module, "warm": list(warm), "limit": limit, "cases": cases}))
+    with (
+        progress.task("refusals", len(launches), "starts") as task,
+        Group([python, str(script("refusals.py")), str(asked)], environ, folder, folder / "refusals.log") as group,
+    ):
+        said: dict[str, StepResult] = {}
+        deadline = _IMPORTS + limit * len(launches)
+        ended = False
+        while not ended and group.seconds < deadline:
+            ended = group.poll() is not None
+            for line in group.log.read_text(errors="replace").splitlines(keepends=True):
+                if line.startswith('{"name": ') and line.endswith("\n"):
+                    each = json.loads(line)
+                    if each["name"] not in said:
+                        launch = next(launch for launch in launches if launch.name == each["name"])
+                        said[launch.name] = _judged(launch, each, logs[launch.name], group.memory)
+                        task.advance()
+                        yield said[launch.name]
+            time.sleep(0.1)
+        for launch in launches:
+            if launch.name not in said:
+                why = f"the process that starts it ended with {group.process.poll()}{_tail(group.log)}"
+                yield StepResult(launch.name, "refusal", "FAIL", why, group.seconds, group.memory)
+
+
+def _judged(launch: Launch, ended: Mapping[str, object], log: Path, memory: int) -> StepResult:
+    text = log.read_text(errors="replace") if log.exists() else ""
+    seconds, code = ended["seconds"], ended["code"]
+    assert isinstance(seconds, float)
+    try:
+        if code is None:
+            raise Wrong(f"went on for {seconds:.0f} s, and should have refused its arguments{_tail(log)}")
+        assert isinstance(code, int)
+        outcome, words = "ok", refusal(launch.refuses, code, text, _tail(log))
+    except Wrong as error:
+        outcome, words = "FAIL", str(error)
+    return StepResult(launch.name, "refusal", outcome, words, seconds, memory)
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()[-_TAIL:] if log.exists() else []
+    return "".join(f"\n      | {line[:300]}" for line in lines) or "; its log is empty"
