@@ -57,7 +57,7 @@ class Decorators:
             target = assign[2]
             if assign[3] in names and (isinstance(target, tuple) or "." in target):
                 return True
-        for call in file.raw_body(local)[1]:
+        for call in file.raw_acts(local)[0]:
             callee = call[2]
             last = (
                 callee.rpartition(".")[2]

@@ -12,7 +12,7 @@ from typing import Any
 from rebasekit.facts.expressions import ExpressionReader
 from rebasekit.facts.parse import Parsed, Unread, parse
 from rebasekit.facts.records import CLASS, FUNCTION, MODULE, SCRIPT, refers
-from rebasekit.facts.writer import ScopeWriter
+from rebasekit.facts.writer import ScopeWriter, mentions
 
 _KINDS = (("posonlyargs", "o"), ("args", "p"))
 
@@ -37,6 +37,13 @@ class FileReader(ExpressionReader):
         scope.digest = hashlib.blake2b(text, digest_size=10).hexdigest()
         self.scopes.append(scope)
         return scope
+
+    def drop_plain(self) -> None:
+        """Forget what leads nowhere (`ScopeWriter.drop_plain`), now that all names are known."""
+        stars = any(item[0] == "*" for scope in self.scopes for item in scope.imports)
+        known = None if stars else {name for scope in self.scopes for name in scope.bound}
+        for scope in self.scopes:
+            scope.drop_plain(known)
 
     def block(self, body: list[ast.stmt]) -> None:
         """Read statements in order; a test whose branch leaves the block guards everything after it."""
@@ -218,6 +225,7 @@ class FileReader(ExpressionReader):
             callee = self.read(decorator)
             self.scope.calls.append((decorator.lineno, self.guard, callee, (node.name,), (), (node.lineno,), True))
         self.scope.bound.add(node.name)
+        self.scope.defined.add(node.name)
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         outer_scope, outer_guard = self.scope, self.guard
         is_class = node.__class__ is ast.ClassDef
@@ -317,16 +325,17 @@ _STATEMENTS: dict[type[Any], Callable[[FileReader, Any], None]] = {
 
 
 def extract(data: bytes) -> bytes | Unread:
-    """One file's facts, packed: guards and scopes (see `records`); `unpack` reverses it."""
+    """One file's facts, packed (see `records`); `FileFacts` unpacks it."""
     parsed = parse(data)
     if isinstance(parsed, Unread):
         return parsed
     try:
         reader = FileReader(parsed)
-        heads, loads, bodies = zip(*[scope.pack() for scope in reader.scopes], strict=True)
-        raw = marshal.dumps((marshal.dumps(tuple(reader.guards)), heads, loads, bodies))
+        reader.drop_plain()
+        heads, bodies = zip(*[scope.pack() for scope in reader.scopes], strict=True)
+        parts = (heads, bodies, tuple(reader.guards), {k: tuple(v) for k, v in mentions(reader.scopes).items()})
+        return marshal.dumps(tuple([zlib.compress(marshal.dumps(part), 1) for part in parts]))
     except (RecursionError, MemoryError):
         return Unread("nesting: too deep to read")
     except ValueError as error:
         return Unread(f"too large to keep: {error}")
-    return zlib.compress(raw, 1)

@@ -24,6 +24,7 @@ class Hierarchy:
             for base in link.bases:
                 self.children.setdefault(base, []).append(class_id)
         self._orders: dict[int, tuple[int, ...]] = {}
+        self._below: dict[int, list[int]] = {}
 
     def order(self, class_id: int) -> tuple[int, ...]:
         """Python's method resolution order, without classes from outside the tree."""
@@ -49,6 +50,12 @@ class Hierarchy:
 
     def subclasses(self, class_id: int) -> list[int]:
         """All classes below, nearest first."""
+        known = self._below.get(class_id)
+        if known is None:
+            known = self._below[class_id] = self._find_below(class_id)
+        return known
+
+    def _find_below(self, class_id: int) -> list[int]:
         found: dict[int, None] = {}
         queue = list(self.children.get(class_id, ()))
         while queue:

@@ -45,28 +45,12 @@ def index_names(program: Program) -> dict[str, bytes]:
 
 
 def _mentions(program: Program) -> dict[str, array[int]]:
-    """Scopes that mention each name; a name imported under another counts as mentioned where the alias is."""
+    """Scopes that mention each name."""
     found: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
     for index in range(len(program.paths)):
-        file = program.file(index)
         start = program.first[index]
-        aliases = {
-            item[0]: item[2] for head in file.heads for item in head[11] if item[2] and item[2] != item[0] != "*"
-        }
-        for local, loads in enumerate(file.loads):
-            names: set[str] = set()
-            for load in loads:
-                names.update(load.split("."))
-            if aliases:
-                names.update([aliases[name] for name in names & aliases.keys()])
-            for name in names:
-                found[name].append(start + local)
-    # What stands on no name starts with "", what stands in a string with a quote.
-    found.pop("", None)
-    for name in [name for name in found if name[0] == "'"]:
-        for scope in found.pop(name):
-            if (rows := found[name[1:]])[-1:] != array("I", [scope]):
-                rows.append(scope)
+        for name, scopes in program.file(index).mentions().items():
+            found[name].extend([start + local for local in scopes])
     return found
 
 

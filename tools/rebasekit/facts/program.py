@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import zlib
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -32,23 +33,21 @@ def module_name(path: str) -> str:
     return name.removesuffix("." + INIT) if name != INIT else ""
 
 
-def unpack(packed: bytes) -> tuple[Any, Any, Any, Any]:
-    """What `extract` packed: guards, scope heads, chains read per scope, and scope bodies."""
-    guards, heads, loads, bodies = marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
-    return guards, heads, loads, bodies
+def _unzip(packed: bytes) -> Any:
+    return marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
 
 
 class FileFacts:
-    """One file: scope heads at once, bodies on demand."""
+    """One file: scope heads at once, everything else when it is asked for."""
 
     def __init__(self, index: int, path: str, packed: bytes) -> None:
         self.index = index
         self.path = path
         self.module = module_name(path)
         self.is_package = path.endswith(INIT + ".py")
-        # An unread file has no scopes at all.
-        parts: tuple[Any, Any, Any, Any] = unpack(packed) if packed else (b"", (), (), ())
-        self._packed_guards, self.heads, self.loads, self._bodies = parts
+        # What `extract` packed: heads, bodies, guards, mentions. An unread file has no scopes at all.
+        self._packed: list[bytes] = list(marshal.loads(packed)) if packed else []  # noqa: S302 - our own cache
+        self.heads: tuple[Any, ...] = _unzip(self._packed[0]) if packed else ()
         self._scopes: dict[int, Scope] = {}
         self._read: dict[int, Body] = {}
 
@@ -78,32 +77,57 @@ class FileFacts:
 
     @cached_property
     def _guards(self) -> tuple[tuple[int, str, bool, int], ...]:
-        guards: tuple[tuple[int, str, bool, int], ...]
-        guards = marshal.loads(self._packed_guards) if self._packed_guards else ()  # noqa: S302 - our own cache
+        guards: tuple[tuple[int, str, bool, int], ...] = _unzip(self._packed[2])
         return guards
+
+    @cached_property
+    def _bodies(self) -> tuple[tuple[bytes, bytes, bytes], ...]:
+        bodies: tuple[tuple[bytes, bytes, bytes], ...] = _unzip(self._packed[1])
+        return bodies
+
+    def mentions(self) -> dict[str, tuple[int, ...]]:
+        """The scopes that mention each name."""
+        found: dict[str, tuple[int, ...]] = _unzip(self._packed[3]) if self._packed else {}
+        return found
 
     def body(self, index: int) -> Body:
         body = self._read.get(index)
         if body is None:
-            lines, calls, returns = self.raw_body(index)
+            calls, returns = self.raw_acts(index)
             body = self._read[index] = Body(
-                self.loads[index],
-                lines,
+                *self.reads(index),
                 tuple(map(Call._make, calls)),
                 tuple(map(Assign._make, self.raw_assigns(index))),
                 tuple(map(Return._make, returns)),
             )
         return body
 
-    def raw_body(self, index: int) -> tuple[tuple[int, ...], tuple[Call, ...], tuple[Return, ...]]:
-        """Line of each load, calls and returns, as bare tuples in the order of `records`' fields."""
-        body: tuple[tuple[int, ...], tuple[Call, ...], tuple[Return, ...]]
-        body = marshal.loads(self._bodies[index][0])  # noqa: S302 - our own cache
-        return body
+    def reads(self, index: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Chains read in a scope, and the line of each."""
+        packed = self._bodies[index][0]
+        found: tuple[tuple[str, ...], tuple[int, ...]]
+        found = marshal.loads(packed) if packed else ((), ())  # noqa: S302 - our own cache
+        return found
+
+    def raw_acts(self, index: int) -> tuple[tuple[Call, ...], tuple[Return, ...]]:
+        """Calls and returns as bare tuples in the order of `records`' fields."""
+        packed = self._bodies[index][1]
+        acts: tuple[tuple[Call, ...], tuple[Return, ...]]
+        acts = marshal.loads(packed) if packed else ((), ())  # noqa: S302 - our own cache
+        return acts
+
+    @cached_property
+    def globals(self) -> dict[str, list[Assign]]:
+        """Assignments of the module's own level by name, as bare tuples."""
+        found: dict[str, list[Assign]] = {}
+        for assign in self.raw_assigns(0) if self.heads else ():
+            if isinstance(assign[2], str):
+                found.setdefault(assign[2], []).append(assign)
+        return found
 
     def raw_assigns(self, index: int) -> tuple[Assign, ...]:
         """Assignments as bare tuples in the order of `Assign`'s fields."""
-        packed = self._bodies[index][1]
+        packed = self._bodies[index][2]
         assigns: tuple[Assign, ...] = marshal.loads(packed) if packed else ()  # noqa: S302 - our own cache
         return assigns
 
@@ -132,9 +156,10 @@ class FileFacts:
             index = guard.parent
         return found[::-1]
 
-    def forget_guards(self) -> None:
-        """Let go of the decoded guards: linking looks at few of them, once, and a tree has 45 MB of them."""
-        self.__dict__.pop("_guards", None)
+    def forget(self) -> None:
+        """Let go of what was decoded, heads aside: a whole tree of it is too much to hold while it is linked."""
+        for name in ("_bodies", "_guards", "globals"):
+            self.__dict__.pop(name, None)
 
     def guard(self, index: int) -> Guard:
         return Guard._make(self._guards[index])
@@ -164,6 +189,7 @@ class Program:
         self.first = [0]
         for size in sizes:
             self.first.append(self.first[-1] + size)
+        self._owners: array[int] | None = None
 
     def __len__(self) -> int:
         return self.first[-1]
@@ -199,8 +225,15 @@ class Program:
 
     def locate(self, scope_id: int) -> tuple[int, int]:
         """File index and index within the file of a scope id."""
-        index = bisect_right(self.first, scope_id) - 1
+        owners = self._owners
+        index = owners[scope_id] if owners is not None else bisect_right(self.first, scope_id) - 1
         return index, scope_id - self.first[index]
+
+    def prepare(self) -> None:
+        """Make `locate` a look-up: it pays for whoever asks about most scopes of the tree."""
+        if self._owners is None:
+            sizes = (self.first[i + 1] - self.first[i] for i in range(len(self.paths)))
+            self._owners = array("I", (index for index, size in enumerate(sizes) for _ in range(size)))
 
     def file_of(self, scope_id: int) -> FileFacts:
         return self.file(self.locate(scope_id)[0])

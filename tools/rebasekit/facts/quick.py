@@ -117,6 +117,7 @@ class _Search:
         self.followed: set[str] = set()
         self.common: set[str] = set()
         self._scopes: dict[str, FileFacts] = {}
+        self._mentions: dict[str, dict[str, tuple[int, ...]]] = {}
         entries = [e.partition(":")[0].replace(".", "/") for e in settings.entries]
         self.read(p for e in entries for p in (f"{e}.py", f"{e}/__init__.py") if p in files)
 
@@ -128,7 +129,8 @@ class _Search:
                     self.unread[path] = packed.reason
                 else:
                     self.packed[path] = packed
-                    self._scopes[path] = FileFacts(0, path, packed)
+                    file = self._scopes[path] = FileFacts(0, path, packed)
+                    self._mentions[path] = file.mentions()
 
     def follow(self, words: set[str]) -> None:
         """Read the files that mention `words`, telling names first, until time is up."""
@@ -150,10 +152,15 @@ class _Search:
         self.followed |= words
         found: set[str] = set()
         for file in self._scopes.values():
-            for local, loads in enumerate(file.loads):
-                imported = any(i[2] in words or i[1].rpartition(".")[2] in words for i in file.heads[local][11])
-                if imported or any(part in words for load in loads for part in load.split(".")):
-                    found.update(self._holders(file, local, words))
+            mentioned = self._mentions[file.path]
+            touched = {local for word in words for local in mentioned.get(word, ())}
+            touched.update(
+                local
+                for local, head in enumerate(file.heads)
+                if any(i[2] in words or i[1].rpartition(".")[2] in words for i in head[11])
+            )
+            for local in touched:
+                found.update(self._holders(file, local, words))
         return found - self.followed
 
     def _holders(self, file: FileFacts, local: int, words: set[str]) -> Iterable[str]:

@@ -50,18 +50,21 @@ class Reachability:
         self._demanded: dict[str, Origin] = {}
         self._on_class: dict[int, dict[str, Origin]] = {}
         self._effective: set[int] = set()
-        self._methods: dict[str, list[int]] = {}
+        self.method_names: dict[str, list[int]] = {}
         self._scans = False
         self._packages: dict[str, Origin] = {}  # named in strings by running code, not scanned yet
+        self._own: dict[int, dict[str, list[int]]] = {}  # methods in each class's body, by name
         self._scanner = Scanner(self)
+        program.prepare()
         self._index_methods()
 
     def _index_methods(self) -> None:
         for class_id in self.hierarchy.links:
-            for name, scopes in self.methods(class_id):
-                self._methods.setdefault(name, []).extend(scopes)
+            own = self._own[class_id] = dict(self._find_methods(class_id))
+            for name, scopes in own.items():
+                self.method_names.setdefault(name, []).extend(scopes)
 
-    def methods(self, class_id: int) -> Iterator[tuple[str, list[int]]]:
+    def _find_methods(self, class_id: int) -> Iterator[tuple[str, list[int]]]:
         index, local = self.program.locate(class_id)
         file = self.program.file(index)
         for name, children in file.children.get(local, {}).items():
@@ -174,8 +177,8 @@ class Reachability:
             self.import_module(entity.name, origin)
             return []
         if entity.kind != "definition":
-            if entity.kind == "global" and entity.rest:
-                self._scanner.attributes(self._scanner.types.of_global(entity), entity.rest, origin)
+            if entity.kind == "global" and (rest := self._scanner.calling(entity.rest)):
+                self._scanner.attributes(self._scanner.types.of_global(entity), rest, origin)
             if entity.kind == "global":
                 return self.resolver.as_classes(entity) if not entity.rest else []
             return []
@@ -201,11 +204,9 @@ class Reachability:
         if after is not None and after in order:
             order = order[order.index(after) + 1 :]
         for owner in order:
-            index, local = self.program.locate(owner)
-            file = self.program.file(index)
-            children = [c for c in file.children.get(local, {}).get(name, ()) if file.heads[c][0] == FUNCTION]
-            if children:
-                return self.program.ids(file, children)
+            found = self._own[owner].get(name)
+            if found:
+                return found
         return []
 
     def demand_all(self, rest: str, origin: Origin) -> None:
@@ -217,7 +218,7 @@ class Reachability:
         """Some object's attribute `name` is used: every built class that has such a method may be meant."""
         if name not in self._demanded:
             self._demanded[name] = origin
-            for scope in self._methods.get(name, ()):
+            for scope in self.method_names.get(name, ()):
                 if scope in self._effective:
                     self.guess(scope, origin)
 
@@ -244,7 +245,7 @@ class Reachability:
         seen: set[str] = set()
         for owner in order:
             self.mark(owner, origin)
-            for name, scopes in self.methods(owner):
+            for name, scopes in self._own[owner].items():
                 if name not in seen:
                     seen.add(name)
                     for scope in scopes:

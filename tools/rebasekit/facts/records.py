@@ -70,7 +70,7 @@ class Scope(NamedTuple):
     decorators: tuple[str, ...]
     bound: tuple[str, ...]  # names assigned here; for a class its attributes
     imports: tuple[Import, ...]
-    flags: str  # a: async, g: global or nonlocal used, d: a default may be a class or a function
+    flags: str  # a: async, g: global or nonlocal used, d: a default may be a class or a function, c: decorates
     result: str | None  # annotation of what a function returns
     first: str  # name of the first parameter
 

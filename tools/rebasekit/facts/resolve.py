@@ -127,7 +127,7 @@ class Resolver:
         if "__getattr__" not in file.children.get(0, {}):
             return ()
         found: list[Entity] = []
-        for load in file.loads[0]:
+        for load in file.reads(0)[0]:
             if load.startswith("'"):
                 module = self._module(load[1:].strip(".")) or self._module(f"{file.package}.{load[1:].strip('.')}")
                 if module is not None and module.name.rpartition(".")[2] != name:
@@ -200,8 +200,8 @@ class Resolver:
             file = self.program.file(entity.scope)
             start = self.program.first[entity.scope]
             found = []
-            for assign in file.raw_assigns(0):
-                if assign[2] == entity.name and isinstance(assign[3], str):
+            for assign in file.globals.get(entity.name, ()):
+                if isinstance(assign[3], str):
                     for other in self.chain(start, assign[3]):
                         if other != entity:
                             found.extend(self.as_classes(other, depth - 1))

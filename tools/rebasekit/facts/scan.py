@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # A class among their arguments is described, not built.
 _DESCRIBE = frozenset({"super", "TypeVar", "NewType", "type", "get_type_hints", "NamedTuple", "TypedDict"})
 
-_MOST_GUARDED = 50  # files whose guards are kept decoded
+_MOST_OPEN = 1000  # files whose bodies are kept decoded
 # Whoever calls these imports modules that it finds in a folder.
 _SCANS = ("iter_modules", "walk_packages")
 
@@ -32,7 +32,9 @@ class Scanner:
         self.reach = reach
         self.program = reach.program
         self.resolver = reach.resolver
-        self._guarded: dict[int, FileFacts] = {}
+        self._open: dict[int, FileFacts] = {}
+        self._outside: dict[int, set[str]] = {}  # by file: names of its module that lead out of the tree
+        self._calling: dict[str, str] = {}
         self.types = Types(reach.program, reach.resolver, reach.hierarchy)
         self.decorators = Decorators(reach.program, reach.resolver)
 
@@ -40,48 +42,89 @@ class Scanner:
         index, local = self.program.locate(scope)
         file = self.program.file(index)
         head = file.heads[local]
+        self._keep(file)
         self._imports(file, head, scope)
         self._inner_classes(file, local, scope)
         if self.reach.level == TEST:
             return self._process_test(scope, file, local)
-        lines, calls, returns = file.raw_body(local)
-        receiver = self.types.receiver(scope)
-        classes: dict[str, list[int]] = {}
-        skip: set[str] = set()  # roots that lead out of the tree: most of what is read
-        for load, line in zip(file.loads[local], lines, strict=True):
-            root, _, rest = load.partition(".")
-            if root in skip:
-                continue
-            if receiver is not None and root == receiver[0]:
-                self.attributes(Held((receiver[1],), True), rest, (scope, line))
-            elif not root or root[0] == "'" or root.startswith("super"):
-                self._special(scope, load, (scope, line), receiver)
-            else:
-                entities = self.resolver.name(scope, root)
-                if len(entities) == 1 and entities[0].kind == "external":
-                    skip.add(root)
-                    continue
-                named = self._named(scope, root, rest, entities, (scope, line))
-                if named:
-                    classes[load] = named
-        if any(load.endswith(_SCANS) for load in file.loads[local]):
+        loads, lines = file.reads(local)
+        classes = self._read(scope, file, head, loads, lines)
+        if any(load.endswith(_SCANS) for load in loads):
             self.reach.scan_packages()
-        if classes:
-            self._escapes(scope, classes, calls, file.raw_assigns(local), returns)
-        for call in calls:
-            if call[6]:
-                self._decorated(scope, call)
+        decorated = "c" in head[12]
+        if classes or decorated:
+            calls, returns = file.raw_acts(local)
+            if classes:
+                self._escapes(scope, classes, calls, file.raw_assigns(local), returns)
+            for call in calls if decorated else ():
+                if call[6]:
+                    self._decorated(scope, call)
         self._defaults(scope, file, head)
         # Anything in the entry's own package marker: a function that runs has its module imported.
         if head[0] in (FUNCTION, CLASS):
             self.reach.import_module(file.module, (scope, head[3]))
         return None
 
+    def _keep(self, file: FileFacts) -> None:
+        """Scopes of one file run soon after one another; what was decoded of others makes room."""
+        if self._open.pop(file.index, None) is None and len(self._open) >= _MOST_OPEN:
+            self._open.pop(next(iter(self._open))).forget()
+        self._open[file.index] = file
+
+    def _read(
+        self, scope: int, file: FileFacts, head: Ref, loads: tuple[str, ...], lines: tuple[int, ...]
+    ) -> dict[str, list[int]]:
+        """Follow every chain that a scope reads; return the classes named, by chain."""
+        receiver = self.types.receiver(scope)
+        classes: dict[str, list[int]] = {}
+        # Names that lead out of the tree are most of what is read. A function may hide one of its module.
+        outside = self._outside.setdefault(file.index, set())
+        flat = self._flat(file, head[2])
+        skip = {root for root in outside if f" {root} " not in head[10]} if flat else set()
+        for load, line in zip(loads, lines, strict=True):
+            root, _, rest = load.partition(".")
+            if root in skip:
+                continue
+            if receiver is not None and root == receiver[0]:
+                if rest := self.calling(rest):
+                    self.attributes(Held((receiver[1],), True), rest, (scope, line))
+            elif not root or root[0] == "'" or root.startswith("super"):
+                self._special(scope, load, (scope, line), receiver)
+            else:
+                entities = self.resolver.name(scope, root)
+                if len(entities) == 1 and entities[0].kind == "external":
+                    skip.add(root)
+                    if flat and f" {root} " not in head[10]:
+                        outside.add(root)
+                    continue
+                named = self._named(scope, root, rest, entities, (scope, line))
+                if named:
+                    classes[load] = named
+        return classes
+
+    def _flat(self, file: FileFacts, local: int) -> bool:
+        """Whether only classes and the module are around a scope: its free names are the module's."""
+        while local > 0:
+            if file.heads[local][0] != CLASS:
+                return False
+            local = file.heads[local][2]
+        return True
+
+    def calling(self, rest: str) -> str:
+        """Attributes up to the last one that is a method's name somewhere: what follows can run nothing."""
+        found = self._calling.get(rest)
+        if found is None:
+            found = rest
+            while found and found.rpartition(".")[2] not in self.reach.method_names:
+                found = found.rpartition(".")[0]
+            self._calling[rest] = found
+        return found
+
     def _process_test(self, scope: int, file: FileFacts, local: int) -> None:
         """In tests it is enough to know what is named: whom tests call, and how, is of no interest."""
         origin = (scope, file.heads[local][3])
         receiver = self.types.receiver(scope)
-        for load in file.loads[local]:
+        for load in file.reads(local)[0]:
             root, _, rest = load.partition(".")
             if not root or root[0] == "'" or root.startswith("super") or (receiver and root == receiver[0]):
                 self.reach.demand_all(rest, origin)
@@ -111,13 +154,7 @@ class Scanner:
         return (Entity("module", -1, item[1]),)
 
     def _typing_only(self, file: FileFacts, guard: int) -> bool:
-        found = any(g.holds and g.text in ("TYPE_CHECKING", "typing.TYPE_CHECKING") for g in file.guards(guard))
-        self._guarded[file.index] = file
-        if len(self._guarded) > _MOST_GUARDED:
-            for other in self._guarded.values():
-                other.forget_guards()
-            self._guarded.clear()
-        return found
+        return any(g.holds and g.text in ("TYPE_CHECKING", "typing.TYPE_CHECKING") for g in file.guards(guard))
 
     def _inner_classes(self, file: FileFacts, local: int, scope: int) -> None:
         for children in file.children.get(local, {}).values():
@@ -142,8 +179,8 @@ class Scanner:
         found: list[int] = []
         for entity in entities:
             if entity.kind == "local":
-                if rest:
-                    self.attributes(self.types.chain(scope, root), rest, origin)
+                if wanted := self.calling(rest):
+                    self.attributes(self.types.chain(scope, root), wanted, origin)
             elif not rest:
                 found.extend(self.reach.use(entity, origin))
             else:

@@ -154,7 +154,7 @@ class Types:
     def _global(self, entity: Entity, depth: int) -> Held:
         file = self.program.file(entity.scope)
         start = self.program.first[entity.scope]
-        seen = [a for a in file.raw_assigns(0) if a[2] == entity.name and a[3] != ("v", None)]
+        seen = [a for a in file.globals.get(entity.name, ()) if a[3] != ("v", None)]
         return _join([self.value(start, a[3], a[4], depth + 1) for a in seen])
 
     def value(self, scope_id: int, ref: Ref, annotation: str | None, depth: int = 0) -> Held:

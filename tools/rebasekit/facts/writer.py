@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import marshal
-import sys
+from collections.abc import Collection
 from typing import Any
 
-from rebasekit.facts.records import refers
+from rebasekit.facts.records import FUNCTION, refers
+
+_BUILTINS = frozenset(vars(builtins))
 
 
 class ScopeWriter:
     """Collects one scope's facts; `pack` turns them into the tuples that `records` describes."""
 
     __slots__ = (
-        "assigns", "bases", "bound", "calls", "decorators", "digest", "end", "flags", "guard", "imports", "index",
-        "keeps_constants", "kind", "line", "loads", "name", "parameters", "parent", "result", "returns",
+        "assigns", "bases", "bound", "calls", "decorators", "defined", "digest", "end", "flags", "guard", "imports",
+        "index", "keeps_constants", "kind", "line", "loads", "name", "parameters", "parent", "result", "returns",
     )  # fmt: skip
 
     def __init__(self, kind: str, name: str, parent: int, index: int, guard: int, span: tuple[int, int]) -> None:
@@ -25,30 +28,63 @@ class ScopeWriter:
         self.guard = guard
         self.line, self.end = span
         self.digest = ""
-        self.keeps_constants = kind != "f"
+        self.keeps_constants = kind != FUNCTION
         self.bases: tuple[Any, ...] = ()
         self.parameters: tuple[Any, ...] = ()
         self.decorators: tuple[str, ...] = ()
         self.flags = ""
         self.result: str | None = None
         self.bound: set[str] = set()
+        self.defined: set[str] = set()  # of those: functions and classes
         self.imports: list[tuple[Any, ...]] = []
         self.loads: dict[str, int] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.assigns: list[tuple[Any, ...]] = []
         self.returns: list[tuple[Any, ...]] = []
 
-    def pack(self) -> tuple[tuple[Any, ...], tuple[str, ...], tuple[bytes, bytes]]:
-        """Head, chains read, and the rest as bytes: linking a tree needs only the first two of most scopes."""
+    def drop_plain(self, known: Collection[str] | None) -> None:
+        """Forget reads of bare names that lead nowhere: variables of a function, and builtins.
+
+        `known` are the names bound anywhere in the file; None when it has a star import, which may bind any name.
+        """
+        own: set[str] = set()
+        if self.kind == FUNCTION:
+            own = self.bound - self.defined - {item[0] for item in self.imports}
+        loads = self.loads
+        for name in [n for n in loads if n in own or (n in _BUILTINS and known is not None and n not in known)]:
+            del loads[name]
+
+    def pack(self) -> tuple[tuple[Any, ...], tuple[bytes, bytes, bytes]]:
+        """The head, and three packed parts that are wanted apart.
+
+        What is read, of every scope that runs; calls and returns, of few; assignments, alone and often, to learn
+        what attributes hold.
+        """
         first = self.parameters[0][0] if self.parameters else ""
         flags = self.flags + ("d" if any(refers(p[4]) for p in self.parameters) else "")
+        flags += "c" if any(call[6] for call in self.calls) else ""
         head = (
             self.kind, self.name, self.parent, self.line, self.end, self.guard, self.digest, self.bases,
             marshal.dumps(self.parameters) if self.parameters else b"", self.decorators,
             f" {' '.join(sorted(self.bound))} ", tuple(self.imports), flags, self.result, first,
         )  # fmt: skip
-        body = marshal.dumps((tuple(self.loads.values()), tuple(self.calls), tuple(self.returns)))
-        # Assignments apart: they are read alone, and often, to learn what attributes hold.
+        reads = marshal.dumps((tuple(self.loads), tuple(self.loads.values()))) if self.loads else b""
+        acts = marshal.dumps((tuple(self.calls), tuple(self.returns))) if self.calls or self.returns else b""
         assigns = marshal.dumps(tuple(self.assigns)) if self.assigns else b""
-        # Interned strings are shared between files when they are loaded again.
-        return head, tuple(map(sys.intern, self.loads)), (body, assigns)
+        return head, (reads, acts, assigns)
+
+
+def mentions(scopes: list[ScopeWriter]) -> dict[str, list[int]]:
+    """The scopes that mention each name; one imported under another name counts where the alias is read."""
+    aliases = {i[0]: i[2] for scope in scopes for i in scope.imports if i[2] and i[2] != i[0] != "*"}
+    found: dict[str, list[int]] = {}
+    for index, scope in enumerate(scopes):
+        names: set[str] = set()
+        for load in scope.loads:
+            names.update((load[1:] if load[0] == "'" else load).split("."))
+        if aliases:
+            names.update([aliases[name] for name in names & aliases.keys()])
+        for name in names:
+            found.setdefault(name, []).append(index)
+    found.pop("", None)  # what stands on no name starts with ""
+    return found

@@ -38,7 +38,7 @@ class Cut(Reachability):
         """A bare name on an object from outside the tree asks for no method of the tree."""
         if name in self._demanded or (name, origin[0]) in self._silent:
             return
-        if name not in self._methods or not self._outside(name, origin[0]):
+        if name not in self.method_names or not self._outside(name, origin[0]):
             super().demand(name, origin)
 
     def demand_on(self, class_id: int, name: str, origin: Origin) -> None:
@@ -49,7 +49,7 @@ class Cut(Reachability):
         if scope < 0:
             return False
         index, local = self.program.locate(scope)
-        bases = [self._base(load, name) for load in self.program.file(index).loads[local] if name in load.split(".")]
+        bases = [self._base(load, name) for load in self.program.file(index).reads(local)[0] if name in load.split(".")]
         return bool(bases) and all(base and self._foreign.made_outside(scope, base) for base in bases)
 
     def _base(self, load: str, name: str) -> str:

@@ -89,7 +89,7 @@ class _Search:
         for scope in scopes:
             where, local = facts.program.locate(scope)
             if not self.whole.tests[where]:
-                for load in facts.program.file(where).loads[local]:
+                for load in facts.program.file(where).reads(local)[0]:
                     found.update(part for part in load.split(".")[1:] if part != "get")
         return found
 

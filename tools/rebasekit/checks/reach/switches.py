@@ -176,7 +176,7 @@ class Switches:
         file = self.facts.program.file(index)
         names: dict[str, None] = {}
         for local in range(len(file)):
-            for load in file.loads[local]:
+            for load in file.reads(local)[0]:
                 names.update(dict.fromkeys(load.split(".")[1:]))
         for children in file.children.get(0, {}).values():
             for child in children:
