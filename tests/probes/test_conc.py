@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import sys
+import time
 from types import ModuleType
 
 import pytest
 
 from rebasekit.probes.measure.cliff import cliffs, loaded
-from rebasekit.probes.measure.gpu import Sample
+from rebasekit.probes.measure.gpu import Sample, watch
 
 ARGUMENTS = ("--clients", 1, 3, "--requests", 2, "--tokens", 100, "--new", 6, "--json")
 
@@ -148,3 +150,20 @@ def test_a_level_without_any_answer_ends_the_run(serve, run):
     result = run("conc", serve(fault="500", fails_from=3).url, *ARGUMENTS)
     assert result.exit == 4 and "the scheduler is gone" in result.err and result.json["complete"] is False
     assert result.json["levels"][0]["answers"] == 2
+
+
+def test_looks_keep_their_times_however_long_one_takes():
+    class Slow:
+        def look(self, seconds, clients):
+            time.sleep(0.15)
+            return [Sample(seconds, clients, 0)]
+
+    async def watched():
+        taken = []
+        task = asyncio.create_task(watch(Slow(), 0.2, lambda: 3, taken.extend))
+        await asyncio.sleep(2.1)
+        task.cancel()
+        return taken
+
+    taken = asyncio.run(watched())
+    assert 8 <= len(taken) <= 11 and taken[0].clients == 3

@@ -98,12 +98,9 @@ class Client:
         if answer.prompt < prompt.tokens:
             cut = f"{answer.prompt} of {prompt.tokens} tokens were read: the server cut the prompt"
             raise StateError(cut, hint="start the server without --allow-auto-truncate, or give fewer --tokens")
-        if answer.cached is not None:
-            return answer
-        if self.api == "generate" or self.server.reports is False:
+        if answer.cached is None and self.api == "generate":
             raise NotReported()
-        # Releases up to v0.5.21 leave a zero out of the OpenAI API's usage; None until the server was tried.
-        return replace(answer, cached=0) if self.server.reports else answer
+        return answer
 
     def _body(self, prompt: Prompt, new: int) -> dict[str, Any]:
         if self.api == "generate":

@@ -50,8 +50,10 @@ class Speed:
     def verdict(self) -> str:
         """One line: what a short question costs when somebody else's long prompt is read."""
         idle, behind = self.firsts(SHORT), self.firsts(BEHIND)
-        if not idle or not behind:
-            return "not finished" if not behind else ""
+        if not self.beside:
+            return "not finished"
+        if not behind:
+            return "no short question could be sent during a long prefill: give more --tokens"
         before, after = middle(idle), middle(behind)
         return f"a short answer starts after {before:.3g} s when idle, and after {after:.3g} s during a long prefill"
 

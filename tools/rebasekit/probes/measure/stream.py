@@ -16,7 +16,9 @@ DONE = "[DONE]"
 class Answer:
     """Seconds are from sending. `first` is when the first content came, which is later than the first byte.
 
-    `cached` is None where the server does not report it; `tokens` is empty where it sends text alone.
+    `cached` is None where the server leaves it out: releases up to v0.5.21 do so with a zero in the OpenAI API's usage,
+    and all do without `--enable-cache-report`, which is found out before anything is measured. `tokens` is empty where
+    the server sends text alone.
     """
 
     text: str
