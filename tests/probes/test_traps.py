@@ -168,6 +168,9 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(serve, run, monke
     assert result.exit == 0 and "s3cret" not in result.out + result.err
     result = run(*asked(server, "--api-key", "s3cret"))  # the key itself, by mistake
     assert result.exit == 2 and "s3cret" not in result.out + result.err
+    monkeypatch.setenv("OTHER", "s3cret\n")
+    result = run(*asked(server, "--api-key", "OTHER"))
+    assert result.exit == 2 and "s3cret" not in result.out + result.err and "cannot carry" in result.err
     assert "s3cret" not in repr(Endpoint(server.url, "s3cret"))
     assert Endpoint("http://me:s3cret@host:1/v1").shown == "http://host:1/v1"
 

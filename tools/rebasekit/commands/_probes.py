@@ -66,11 +66,11 @@ def key(args: Namespace) -> str | None:
     """The key from the environment. Raises UsageError, without repeating what was given, when it is not there."""
     from rebasekit.errors import UsageError
 
-    if args.api_key is None:
-        return os.environ.get(KEY) or None
-    found = os.environ.get(args.api_key)
-    if not found:  # a key that was given on the command line must not be printed
+    found = os.environ.get(KEY if args.api_key is None else args.api_key) or None
+    if found is None and args.api_key is not None:  # a key that was given on the command line must not be printed
         raise UsageError("`--api-key` has to name an environment variable that is set", hint=f"export {KEY}=…")
+    if found is not None and not all("!" <= letter <= "~" for letter in found):  # httpx would say it in its error
+        raise UsageError("the key has a character that a header cannot carry, a line end for example")
     return found
 
 
