@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from rebasekit.model.progress import SILENT
 from rebasekit.probes.proc import carrying
 from rebasekit.probes.process import MARK
 from rebasekit.steps.smoke import effects
+from rebasekit.steps.smoke.client import free_port
+from rebasekit.steps.smoke.plan import Launch
+from rebasekit.steps.smoke.server import Died, Server
 
-from .conftest import POOL, Limits, Served
+from .conftest import LIMITS, POOL, Limits, Served
 
 
 def failed(found):
@@ -64,6 +69,22 @@ def test_it_is_never_ready(served):
     assert "not ready after 2 s" in found["ready"][1]
 
 
+def test_somebody_else_has_its_port(served):
+    """The other one answers, and would be taken for ours; ours may well go on without a port."""
+    served.write("server", "import time\ntime.sleep(60)\n")
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
+        rig = served.rig()
+        launch = Launch("main", steps=("greedy",))
+        (served.folder / "main").mkdir(parents=True)
+        argv, environ = rig.argv(launch), rig.environ(launch, served.folder / "main")
+        with (
+            Server(argv, environ, served.folder / "main", LIMITS, port) as server,
+            pytest.raises(Died, match=f"port {port} was taken by another process"),
+        ):
+            server.wait_ready(SILENT)
+
+
 def test_it_does_not_stop(served):
     found = served.smoke("ignores-sigterm", steps=("pins",), limits=Limits(ready=20, stop=1))
     assert found["stop"][0] == "FAIL" and "had to be killed 1 s after SIGTERM" in found["stop"][1]
@@ -103,7 +124,7 @@ def test_what_refuses_for_another_reason(served):
 def test_pressure_reports_what_was_cached(served):
     found = served.smoke(steps=("pressure",))
     assert found["pressure"][0] == "ok"
-    assert "4 chains of 72 tokens, 2 laps" in found["pressure"][1] and "48 tokens at a fork" in found["pressure"][1]
+    assert "4 chains of 48 tokens, 2 laps" in found["pressure"][1] and "32 tokens at a fork" in found["pressure"][1]
 
 
 def test_wrong_tokens(served):

@@ -100,6 +100,27 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICK
 
 
+def listener(port: int) -> int | None:
+    """The socket that listens on a TCP port of this machine, by its inode; None when there is none."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            rows = [line.split() for line in Path(table).read_text().splitlines()[1:]]
+        except OSError:
+            continue
+        for row in rows:
+            if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port:
+                return int(row[9])
+    return None
+
+
+def holds(pid: int, inode: int) -> bool:
+    """Whether a process has a socket open."""
+    try:
+        return any(entry.readlink().name == f"socket:[{inode}]" for entry in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return False  # gone meanwhile
+
+
 def memory_of(pid: int) -> int:
     """Bytes that the process has alone or its share of, by the kernel's own account; 0 when it is gone."""
     try:

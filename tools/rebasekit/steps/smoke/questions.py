@@ -137,7 +137,7 @@ class Asking:
 
     def pressure(self) -> str:
         """More long conversations than the cache holds, in laps; the first one is still answered right after it."""
-        chains = [seeded(100 + number, self.context * 3 // 4) for number in range(_CHAINS)]
+        chains = [seeded(100 + number, self.context // 2) for number in range(_CHAINS)]
         cached = []
         for lap in range(2):
             for chain in chains:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from rebasekit.model.progress import Progress
+from rebasekit.probes import proc
 from rebasekit.probes.proc import title_of
 from rebasekit.probes.process import Group
 from rebasekit.steps.smoke.client import Client, free_port
@@ -52,6 +53,11 @@ class Server:
                 self.titles[pid] = title
         return self.group.poll()
 
+    def taken(self) -> bool:
+        """Whether somebody else listens where this server should: what is asked there would be somebody else's."""
+        socket = proc.listener(self.port)
+        return socket is not None and not any(proc.holds(pid, socket) for pid in self.group.pids())
+
     def wait_ready(self, progress: Progress) -> float:
         """Wait until it answers; return the seconds. Raises Died when it ends before, or takes too long."""
         limit = self.limits.ready
@@ -60,6 +66,8 @@ class Server:
             while self.group.seconds < limit:
                 if (code := self.look()) is not None:
                     raise Died(f"ended with {code} after {self.group.seconds:.0f} s, before it was ready{self.tail()}")
+                if self.taken():
+                    raise Died(f"port {self.port} was taken by another process{self.tail()}")
                 if self.client.ready():
                     self.look()
                     return self.group.seconds
@@ -76,7 +84,7 @@ class Server:
             while self.group.seconds < limit:
                 if self.look() is not None:
                     return self.log
-                if self.client.ready():
+                if not self.taken() and self.client.ready():
                     raise Died(f"serves after {self.group.seconds:.0f} s, and should have refused to start")
                 task.advance(self.group.seconds - last)
                 last = self.group.seconds
