@@ -97,3 +97,42 @@ def test_the_executable_and_its_path(case: Case) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_question_asked_before_is_answered_alike_and_loads_next_to_nothing(case: Case) -> None:
+    first = case.run("reach", "Pool", "--json")
+    code = (
+        "import sys; from rebasekit.cli import main; code = main(['reach', 'Pool', '--json=-']);"
+        "print(*sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=case.project, env=case.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, json.loads(done.stdout)) == (0, json.loads(first.stdout))
+    loaded = set(done.stderr.split())
+    heavy = {"subprocess", "packaging", "dataclasses", "ast", "multiprocessing", "git", "rich", "tomlkit"}
+    assert not loaded & {*heavy, "rebasekit.checks.reach.answer", "rebasekit.facts.query", "rebasekit.model.hunk"}
+
+
+def test_an_answer_is_not_kept_for_another_question(case: Case) -> None:
+    for _ in range(2):
+        assert json.loads(case.run("reach", "Pool", "--json").stdout)["verdict"] == "live"
+        assert json.loads(case.run("reach", "Pool", "--assume", "big=false", "--json").stdout)["verdict"] == "ruled-out"
+        assert json.loads(case.run("reach", "Base", "--json").stdout)["name"] == "app.Base"
+        assert case.run("reach", "Pool").stdout == case.run("reach", "Pool").stdout
+
+
+def test_a_warm_question_needs_no_package(case: Case) -> None:
+    """The executable, run by a Python without any installed package, does not look for another one."""
+    assert case.run("reach", "Pool").exit == 0
+    command = [sys.executable, "-S", str(ROOT / "tools" / "reach"), "Pool", "--assume", "fast=false"]
+    done = subprocess.run(
+        command,
+        cwd=case.project,
+        env={**case.env, "REBASEKIT_LAUNCHED": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("class app.Pool in v1.0.0")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,8 @@ def project(args: Namespace) -> Path:
             if (folder / SERIES).is_file():
                 return folder
             if (folder / STATE).is_file():  # a worktree of `edit` knows whose it is
+                import json
+
                 return Path(json.loads((folder / STATE).read_text())["root"])
         raise UsageError(f"there is no `{SERIES}` here or above", hint="name its folder: `rebasekit -C DIR …`")
     given = Path(args.patchset).absolute()
@@ -37,7 +38,7 @@ def cache(args: Namespace) -> Path:
     """The cache folder, which need not exist: the option, `$REBASEKIT_CACHE`, or the user's cache folder."""
     if args.cache:
         return Path(args.cache).absolute()
-    from rebasekit.upstream.cache import cache_dir
+    from rebasekit.upstream.places import cache_dir
 
     return cache_dir()
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from rebasekit.commands import _options, _where
 from rebasekit.errors import StateError, UsageError
 
 if TYPE_CHECKING:
-    from rebasekit.checks.reach import Ambiguous, NoSuchName, ReachReport, Site
+    from rebasekit.checks.reach import Ambiguous, NoSuchName, ReachReport
     from rebasekit.console import Console
+    from rebasekit.facts.source import ListingTree
     from rebasekit.patches.brief import Brief
     from rebasekit.upstream.repository import Repository
 
@@ -36,62 +39,97 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Console) -> int:
-    from rebasekit.checks.reach import Ambiguous, NoSuchName
     from rebasekit.patches.brief import read_brief
 
+    gc.disable()  # one question, and the process ends
     brief = read_brief(_where.project(args) / "patchset")
-    repository, revision, tag = _tree(args, brief, console)
     facts = {} if args.no_deployment else dict(brief.facts)
     facts.update(_assumed(args.assume))
-    report = _ask(args, brief, repository, revision, tag, facts, console)
+    data = _kept(args, brief, facts) or _asked(args, brief, facts, console)
+    if not _options.print_json(args, console, data):
+        _show(console, data)
+    return 0 if data["verdict"] == "live" else 1
+
+
+def _stored(args: Namespace, brief: Brief) -> tuple[str | None, str]:
+    """The commit of the tree that is asked about, None when git or an index has to be asked, and the tag's name."""
+    from rebasekit.upstream.places import store_path, written_ref
+
+    tag = "v" + str(args.patched or args.tag or brief.base).removeprefix("v")
+    ref = f"refs/heads/rebasekit/{tag}" if args.patched else f"refs/tags/{tag}"
+    return written_ref(store_path(_where.cache(args), brief) / "repo.git", ref), tag
+
+
+def _kept(args: Namespace, brief: Brief, facts: Mapping[str, object]) -> dict[str, Any] | None:
+    """The answer, if the same was asked of the same tree before; imports next to nothing."""
+    from rebasekit.checks.reach.kept import recall
+    from rebasekit.facts.database import Database
+    from rebasekit.facts.parts import Parts
+    from rebasekit.facts.settings import Settings
+
+    folder = _where.cache(args) / "facts"
+    commit, tag = _stored(args, brief)
+    if commit is None or args.no_index or not folder.is_dir():
+        return None
+    return recall(Parts(Database(folder), commit), Settings(brief.entries), args.name, facts, tag)
+
+
+def _asked(args: Namespace, brief: Brief, facts: dict[str, object], console: Console) -> dict[str, Any]:
+    from rebasekit.checks.reach import Ambiguous, NoSuchName
+
+    tree, tag = _tree(args, brief, console)
+    report = _ask(args, brief, tree, tag, facts, console)
     if isinstance(report, NoSuchName):
         close = report.closest[0] if report.closest else ""
         raise StateError(f"{tag} has nothing named `{args.name}`", hint=f"tools/reach {close}" if close else None)
     if isinstance(report, Ambiguous):
         names = "\n".join(f"  {m.kind} {m.name} ({m.file}:{m.line})" for m in report.matches)
         raise UsageError(f"`{args.name}` may mean\n{names}", hint=f"tools/reach {report.matches[0].name}")
-    if not _options.print_json(args, console, report.to_json()):
-        _show(console, report)
-    return 0 if report.verdict == "live" else 1
+    return report.to_json()
 
 
-def _tree(args: Namespace, brief: Brief, console: Console) -> tuple[Repository, str, str]:
-    """The repository, the revision's commit, and the tag; the release is fetched when it is not stored."""
+def _tree(args: Namespace, brief: Brief, console: Console) -> tuple[ListingTree, str]:
+    """The tree and the tag's name; a release that is not stored is fetched."""
+    from rebasekit.facts.source import ListingTree
+
+    commit, tag = _stored(args, brief)
+    if commit is None:
+        repository, commit, tag = _found(args, brief, console)
+        return ListingTree(commit, lambda: repository.files(commit), repository.read_many), tag
+
+    def opened() -> Repository:  # only when files have to be read: a linked tree is answered from facts
+        from rebasekit.upstream.places import store_path
+        from rebasekit.upstream.repository import Repository
+
+        return Repository(store_path(_where.cache(args), brief) / "repo.git")
+
+    return ListingTree(commit, lambda: opened().files(commit), lambda ids: opened().read_many(ids)), tag
+
+
+def _found(args: Namespace, brief: Brief, console: Console) -> tuple[Repository, str, str]:
+    """The store, the revision's commit and the tag's name, as git says; the release is fetched when it is missing."""
     from rebasekit.model.tag import Tag
-    from rebasekit.upstream.cache import store_path
-    from rebasekit.upstream.repository import Repository
-
-    tag = Tag.parse(args.patched or args.tag or brief.base)
-    repository = Repository(store_path(_where.cache(args), brief.source) / "repo.git")
-    branch = f"rebasekit/{tag}" if args.patched else f"{tag}"
-    try:
-        return repository, repository.commit(branch), tag.name
-    except StateError:
-        if args.patched:
-            hint = f"rebasekit rebase {tag}"
-            raise StateError(f"the series has not been carried to {tag} yet", hint=hint) from None
     from rebasekit.upstream.store import Store
 
+    tag = Tag.parse(args.patched or args.tag or brief.base)
     store = Store.open(_where.cache(args), brief.source)
+    if args.patched:
+        try:
+            return store, store.commit(f"rebasekit/{tag}"), tag.name
+        except StateError:
+            hint = f"rebasekit rebase {tag}"
+            raise StateError(f"the series has not been carried to {tag} yet", hint=hint) from None
     store.ensure(tag, console)
     return store, store.commit(tag), tag.name
 
 
 def _ask(
-    args: Namespace,
-    brief: Brief,
-    repository: Repository,
-    revision: str,
-    tag: str,
-    assume: dict[str, object],
-    console: Console,
+    args: Namespace, brief: Brief, tree: ListingTree, tag: str, assume: dict[str, object], console: Console
 ) -> ReachReport | Ambiguous | NoSuchName:
     from rebasekit.checks.reach import reach, reach_unindexed
     from rebasekit.facts.query import open_facts
     from rebasekit.facts.settings import Settings
-    from rebasekit.facts.source import ListingTree
 
-    tree = ListingTree(revision, lambda: repository.files(revision), repository.read_many)
     settings = Settings(brief.entries)
     if args.no_index:
         return reach_unindexed(tree, settings, args.name, tag=tag, assume=assume)
@@ -117,24 +155,26 @@ def _assumed(texts: list[str]) -> dict[str, object]:
     return found
 
 
-def _show(console: Console, report: ReachReport) -> None:
+def _show(console: Console, data: Mapping[str, Any]) -> None:
     from rebasekit.visible import visible
 
-    console.line(f"{report.kind} {report.name} in {report.tag}, {report.file}:{report.line}: {report.verdict}")
-    for why in report.why:
+    where = f"{data['file']}:{data['line']}"
+    console.line(f"{data['kind']} {data['name']} in {data['tag']}, {where}: {data['verdict']}")
+    for why in data["why"]:
         console.line(f"  {visible(why)}")
-    for instead in report.instead:
+    for instead in data.get("instead", ()):
         console.line(f"  taken instead: {visible(instead)}")
-    for site in report.sites:
+    for site in data["sites"]:
         _show_site(console, site)
 
 
-def _show_site(console: Console, site: Site) -> None:
+def _show_site(console: Console, site: Mapping[str, Any]) -> None:
     from rebasekit.visible import visible
 
-    ruled = ", ruled out" if site.ruled_out else ""
-    console.line(f"{site.file}:{site.line}: {site.liveness}{ruled}, {site.how}, in {site.scope or 'the module'}")
-    for guard in site.guards:
+    ruled = ", ruled out" if site.get("ruled_out") else ""
+    where = f"{site['file']}:{site['line']}"
+    console.line(f"{where}: {site['liveness']}{ruled}, {site['how']}, in {site['scope'] or 'the module'}")
+    for guard in site["guards"]:
         console.line(f"    if {visible(guard)}")
-    if site.chain:
-        console.line("    from " + " → ".join(step.scope or step.file for step in site.chain))
+    if chain := site.get("chain"):
+        console.line("    from " + " → ".join(step["scope"] or step["file"] for step in chain))

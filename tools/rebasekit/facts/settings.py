@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
+from typing import NamedTuple
 
 # How a scope can be reached; the numbers are indexes into LEVELS.
 DEAD, SERVING, SIMULATION, SCRIPTED, TEST = range(5)
@@ -15,8 +15,7 @@ TEST_PATHS = r"(^|/)(tests?|testing|unit_tests?)/|(^|/)(test_[^/]*|[^/]*_test|un
 SIMULATIONS = r"(?i)(^|[._])(simulat|mock)"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """`entries` are modules (their `__main__` block included) or `module:function`; the rest are regular expressions.
 
     `test_paths` is searched in a file's path, `simulations` in a scope's qualified name.
@@ -26,15 +25,20 @@ class Settings:
     test_paths: str = TEST_PATHS
     simulations: str = SIMULATIONS
 
-    @cached_property
+    @property
     def key(self) -> str:
         text = "\0".join([*self.entries, self.test_paths, self.simulations])
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
-    @cached_property
+    @property
     def test_pattern(self) -> re.Pattern[str]:
-        return re.compile(self.test_paths)
+        return _compiled(self.test_paths)
 
-    @cached_property
+    @property
     def simulation_pattern(self) -> re.Pattern[str]:
-        return re.compile(self.simulations)
+        return _compiled(self.simulations)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rebasekit.errors import PatchsetError
-from rebasekit.model.hunk import UpstreamSource
+
+if TYPE_CHECKING:
+    from rebasekit.model.hunk import UpstreamSource
 
 
-@dataclass(frozen=True)
-class Brief:
+class Brief(NamedTuple):
     """Entry points, what is true of the deployment (its environment included), and where releases come from."""
 
     base: str
-    source: UpstreamSource
+    kind: str
+    package: str
+    url: str
+    prefix: str
     entries: tuple[str, ...]
     facts: dict[str, object]
+
+    @property
+    def source(self) -> UpstreamSource:
+        from rebasekit.model.hunk import UpstreamSource
+
+        return UpstreamSource(self.kind, self.package, self.url, self.prefix)
 
 
 def read_brief(patchset: Path) -> Brief:
@@ -27,14 +36,9 @@ def read_brief(patchset: Path) -> Brief:
     try:
         data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         upstream = data["upstream"]
-        source = UpstreamSource(
-            str(upstream["kind"]),
-            str(upstream.get("package", "")),
-            str(upstream.get("url", "")),
-            str(upstream.get("prefix", "")),
-        )
         entries = tuple(str(entry) for entry in data.get("entries", ()))
         facts = {**data.get("deployment", {}), **data.get("environment", {})}
-        return Brief(str(data["base"]), source, entries, facts)
+        package, url, prefix = (str(upstream.get(key, "")) for key in ("package", "url", "prefix"))
+        return Brief(str(data["base"]), str(upstream["kind"]), package, url, prefix, entries, facts)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
         raise PatchsetError("patchset/series.toml", f"cannot be read: {error}", hint="rebasekit list") from None

@@ -1,19 +1,19 @@
-"""Where stores live, and making an empty one."""
+"""Making an empty store; `places` says where stores live."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import shutil
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
-
-from rebasekit.errors import StateError, UsageError
+from rebasekit.errors import StateError
 from rebasekit.model.hunk import UpstreamSource
 from rebasekit.upstream import disk
+from rebasekit.upstream.places import cache_dir, store_path
+
+__all__ = ["cache_dir", "check_format", "is_whole", "make_bare", "make_store", "store_path"]
 
 _CONFIG = """[core]
 \trepositoryformatversion = 0
@@ -28,32 +28,6 @@ _CONFIG = """[core]
 """
 # Above every .gitattributes of a release: bytes are upstream's, on the way in and on the way out.
 ATTRIBUTES = "* -text !eol -ident -filter !working-tree-encoding !diff !merge !export-ignore !export-subst\n"
-
-
-def cache_dir() -> Path:
-    """`$REBASEKIT_CACHE`, else `$XDG_CACHE_HOME/rebasekit`, else `~/.cache/rebasekit`; absolute, perhaps absent."""
-    if own := os.environ.get("REBASEKIT_CACHE"):
-        return Path(own).expanduser().absolute()
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification: a relative path is to be ignored.
-    root = Path(shared) if shared.startswith("/") else Path.home() / ".cache"
-    return root / "rebasekit"
-
-
-def store_path(cache: Path, source: UpstreamSource) -> Path:
-    """The directory of a source's store: readable, and different for different sources.
-
-    Raises UsageError for a source whose kind, package or prefix is none.
-    """
-    if source.kind == "pypi":
-        if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", source.package):
-            raise UsageError(f"`{source.package}` is not the name of a package")
-        return cache / "upstream" / f"pypi-{canonicalize_name(source.package)}"
-    if source.kind == "git":
-        digest = hashlib.sha256(f"{source.url}\0{source.prefix}".encode()).hexdigest()[:12]
-        last = re.sub(r"[^A-Za-z0-9._-]", "-", source.url.rstrip("/").removesuffix(".git").rpartition("/")[2])
-        return cache / "upstream" / f"git-{last[:40] or 'repository'}-{digest}"
-    raise UsageError(f"`{source.kind}` is not a kind of upstream source", hint="use `pypi` or `git`")
 
 
 def make_bare(path: Path, alternates: Path | None = None) -> Path:

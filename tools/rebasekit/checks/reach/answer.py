@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rebasekit.checks.reach.arrivals import Arrivals
 from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.classes import ClassReach
 from rebasekit.checks.reach.functions import FunctionReach
+from rebasekit.checks.reach.kept import recall, remember
 from rebasekit.checks.reach.names import closest, find, match
 from rebasekit.checks.reach.paths import Paths
 from rebasekit.checks.reach.report import Ambiguous, NoSuchName, ReachReport
@@ -18,8 +18,33 @@ from rebasekit.checks.reach.sites import Sites
 from rebasekit.checks.reach.switches import Switches
 from rebasekit.facts.collect import paused
 from rebasekit.facts.query import Facts
+from rebasekit.facts.settings import Settings
+from rebasekit.facts.source import SourceTree
 
-_REVISION = 2  # raise when the same facts give another answer: kept answers of older revisions are not used
+
+def reach(
+    facts: Facts, name: str, *, tag: str = "", assume: Mapping[str, Any] | None = None
+) -> ReachReport | Ambiguous | NoSuchName:
+    """Answer for `name` (partial or dotted) in one tree; entry points are those that `facts` was opened with."""
+    return Reach(facts, tag, assume).report(name)
+
+
+def reach_unindexed(
+    tree: SourceTree, settings: Settings, name: str, *, tag: str = "", assume: Mapping[str, Any] | None = None
+) -> ReachReport | Ambiguous | NoSuchName:
+    """The same answer without an index, in seconds: only files that text search finds are read.
+
+    Where the search stopped, callers are assumed to run, and `why` says so.
+    """
+    from rebasekit.facts.quick import quick_facts  # reads files: not for a command that only asks
+
+    facts, complete = quick_facts(tree, settings, name)
+    report = Reach(facts, tag, assume).report(name)
+    if isinstance(report, ReachReport) and not complete:
+        return replace(
+            report, why=(*report.why, "the tree is not indexed: callers beyond those read are assumed to run")
+        )
+    return report
 
 
 class Reach:
@@ -39,10 +64,9 @@ class Reach:
 
     def report(self, name: str) -> ReachReport | Ambiguous | NoSuchName:
         """The answer for a partial or dotted name; several different definitions are listed instead."""
-        key = self._key(name)
-        kept = self.facts.parts.answer(key)
+        kept = recall(self.facts.parts, self.facts.settings, name, self.assume, self.tag)
         if kept is not None:
-            return ReachReport.from_json({**json.loads(kept), "tag": self.tag})
+            return ReachReport.from_json(kept)
         with paused():
             found = find(self.facts, name)
             if not found:
@@ -50,7 +74,7 @@ class Reach:
             if len(found) > 1:
                 return Ambiguous(name, self.tag, tuple(match(self.facts, d) for d in found))
             report = self.of(found[0])
-        self.facts.parts.keep(key, json.dumps(report.to_json()).encode())
+        remember(self.facts.parts, self.facts.settings, name, self.assume, report.to_json())
         return report
 
     def of(self, definition: int) -> ReachReport:
@@ -58,8 +82,3 @@ class Reach:
         if self.facts.is_class(definition):
             return self.classes.report(definition)
         return self.functions.report(definition)
-
-    def _key(self, name: str) -> str:
-        assumed = json.dumps(sorted(self.assume.items()), default=str)
-        text = f"reach\0{_REVISION}\0{self.facts.settings.key}\0{assumed}\0{name}"
-        return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from rebasekit.checks.reach.report import Match
@@ -53,6 +52,8 @@ def closest(facts: Facts, name: str) -> list[str]:
 
 def _typos(wanted: str, names: Iterable[str]) -> list[str]:
     """Names most like `wanted`, case aside; pairs of letters in common decide who is compared at all."""
+    import difflib  # only for names that do not exist
+
     pairs = {wanted[i : i + 2] for i in range(len(wanted) - 1)}
     likely: dict[str, str] = {}
     for name in names:
