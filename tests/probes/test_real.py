@@ -52,12 +52,12 @@ def probe(verb, url, *argv):
 
 
 def test_one_chain_too_many_loses_all_of_them(url):
-    """5 × 432 tokens do not fit in 2,048 and 4 × 432 do."""
-    found = probe("load_multi", url, "--tokens", 400, "--grow", 16, "--laps", 3, "--chains", 4, 5)
+    """5 × 420 tokens do not fit in 2,048 and 4 × 452 do."""
+    found = probe("load_multi", url, "--tokens", 420, "--grow", 16, "--laps", 3, "--chains", 4, 5)
     four, five = found["sweep"]
     assert four["retention"][0] == five["retention"][0] == 0
     assert min(four["retention"][1:]) > 0.9 and max(five["retention"][1:]) < 0.1
-    assert five["bound"] == "tokens: 5 × 432 = 2,160 of 2,048"
+    assert five["bound"] == "tokens: 5 × 452 = 2,260 of 2,048"
 
 
 @pytest.mark.parametrize("api", ["completions", "chat"])
