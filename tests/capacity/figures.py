@@ -43,6 +43,50 @@ TINY = {
     "num_key_value_heads": 2,
     "vocab_size": 512,
 }
+
+# What a v0.5.19 server answered, with the parts that are read.
+INFO = {
+    "version": "0.5.19+rk.8925aef9d823",
+    "model_path": "/models/tiny",
+    "tp_size": 1,
+    "dp_size": 1,
+    "pp_size": 1,
+    "dcp_size": 1,
+    "enable_dp_attention": False,
+    "page_size": 1,
+    "device": "cpu",
+    "dtype": "float16",
+    "kv_cache_dtype": "auto",
+    "mem_fraction_static": 0.4,
+    "max_total_tokens": None,
+    "max_running_requests": 8,
+    "context_length": 512,
+    "chunked_prefill_size": 64,
+    "disable_radix_cache": False,
+    "disable_overlap_schedule": True,
+    "disaggregation_mode": "null",
+    "speculative_algorithm": None,
+    "mamba_full_memory_ratio": 0.9,
+    "mamba_radix_cache_strategy": "no_buffer",
+    "max_mamba_cache_size": None,
+    "enable_int8_mamba_checkpoint": False,
+    "int8_mamba_ckpt_size": None,
+    "max_total_num_tokens": 34_850_938,
+    "internal_states": [
+        {
+            "max_mamba_cache_size": 32,
+            "effective_max_running_requests_per_dp": 8,
+            "memory_usage": {
+                "weight": 0.001,
+                "kvcache": 8.309,
+                "startup_available": 10.661,
+                "token_capacity": 34_850_938,
+                "token_capacity_swa": None,
+                "graph": {"prefill": 0.25, "decode": 0.5},
+            },
+        }
+    ],
+}
 V19 = release_of(Tag("v0.5.19"))
 
 

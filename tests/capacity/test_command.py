@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .figures import TINY
+from .figures import INFO, TINY
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["--tp", "2", "--mem-fraction-static", "0.5", "--max-running-requests", "4", "--context-length", "4096"]
@@ -81,6 +81,28 @@ def test_a_log_says_what_was_free(model, tmp_path):
     _, out, _ = run("--model", model, "--log", log, "--json", "--", *FLAGS)
     assert json.loads(out)["memory"]["free"] == 8 << 30
     assert json.loads(out)["memory"]["weights"] == 3 << 29
+
+
+def test_a_running_server_beside_its_prediction(model, serve, tmp_path):
+    """The answer is a real one; its pools and what was free afterwards are what was free before."""
+    info = json.loads(json.dumps({**INFO, "model_path": str(model)}))
+    url = serve({"/server_info": (200, json.dumps(info))})
+    code, out, _ = run("--url", url)
+    assert code == 0
+    assert "the server says       34,850,938" in out
+    assert "8.31 GiB, 256.0 bytes a token" in out
+    data = json.loads(run("--url", url, "--json")[1])
+    states = 33 * data["states"]["slot"]
+    graphs = 3 << 28  # as the answer has them
+    assert data["memory"]["free"] == pytest.approx((10.661 + 8.309 + 0.001) * (1 << 30) + graphs + states, abs=9)
+    info["enable_int8_mamba_checkpoint"] = True
+    more = json.loads(run("--url", serve({"/server_info": (200, json.dumps(info))}), "--json")[1])
+    assert more["memory"]["free"] - data["memory"]["free"] == data["states"]["checkpoint"] * 65 + 8 * 64
+    given = json.loads(run("--url", url, "--free", "20.95 GiB", "--json")[1])
+    assert given["tokens"]["max_total_num_tokens"] == pytest.approx(34_850_938, rel=0.02)
+    info["model_path"] = str(tmp_path / "elsewhere")
+    code, _, err = run("--url", serve({"/server_info": (200, json.dumps(info))}))
+    assert (code, "is not here" in err) == (2, True)
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])

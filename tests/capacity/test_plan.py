@@ -162,12 +162,27 @@ def test_nothing_helps_what_no_card_holds():
     assert found.advice[0].flags == ("fewer or shorter chains",)
 
 
-def test_dense_copies_are_on_the_card_and_not_in_the_budget():
+def test_dense_copies_come_out_of_the_reserve():
     none, four = planned(), planned(copies=4)
     assert four.pools == none.pools
-    share = four.shares([131_072])[0]
-    assert share.parts["dense prefix copy"] == GIB
-    assert share.sum - none.shares([131_072])[0].sum == GIB
+    before, after = none.shares([131_072])[0], four.shares([131_072])[0]
+    assert after.parts["dense prefix copy"] == GIB
+    assert before.parts["reserve"] - after.parts["reserve"] == GIB
+    assert after.sum == before.sum
+    twice = four.shares([262_144])[0]  # more than the reserve: it has to come from somewhere
+    assert twice.parts["reserve"] == 0
+    assert twice.sum - none.shares([262_144])[0].sum == 2 * GIB - none.pools.reserve
+
+
+def test_dense_copies_that_the_reserve_does_not_hold():
+    flags = {"max_mamba_cache_size": 32, "max_running_requests": 1, "length": 66_000, "kv_cache_dtype": "fp8_e4m3"}
+    assert planned(copies=4, **flags).ok  # 516 of 1167 MiB
+    found = planned(copies=10, **flags)
+    assert not found.ok
+    (advice,) = found.advice
+    assert advice.flags == ("--mem-fraction-static 0.889",)  # 122 MiB of 11.4 GiB less
+    again = planned(copies=10, mem_fraction_static="0.889", **flags)
+    assert again.ok and f"{again.pools.tokens:,} tokens" == advice.after
 
 
 @pytest.mark.parametrize(

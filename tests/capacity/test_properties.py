@@ -9,11 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rebasekit.errors import RebasekitError
-from rebasekit.probes.capacity import Linear, Memory, Model, solve
+from rebasekit.probes.capacity import Linear, Memory, Model, Situation, solve
 from rebasekit.probes.capacity.chains import fit, slots_needed
+from rebasekit.probes.capacity.flags import known_name
 from rebasekit.probes.capacity.plan import Deployment, plan
+from rebasekit.probes.capacity.together import together
 
-from .figures import DENSE, GIB, V19, read
+from .figures import DENSE, GIB, HYBRID_27B, V19, read
 
 models = st.builds(
     Model,
@@ -131,6 +133,41 @@ def test_the_card_fills_up_with_context(model, values, memory, length, count, co
         assert advice.flags and advice.why
     assert found.fit is not None
     assert found.fit.chains <= found.pools.tokens // length
+
+
+small = st.fixed_dictionaries(
+    {
+        "tp_size": st.just(2),
+        "kv_cache_dtype": st.sampled_from(["auto", "fp8_e4m3"]),
+        "max_running_requests": st.integers(1, 8),
+        "max_mamba_cache_size": st.none() | st.integers(8, 48),
+        "max_total_tokens": st.none() | st.integers(10_000, 400_000),
+        "enable_int8_mamba_checkpoint": st.booleans(),
+        "mem_fraction_static": st.sampled_from(["0.85", "0.9", "0.95"]),
+        "chunked_prefill_size": st.sampled_from([1024, 2048, 4096]),
+    }
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(small, st.integers(9 * GIB, 16 * GIB), st.integers(10_000, 200_000), st.integers(1, 8))
+def test_what_advice_promises_comes_true(values, free, length, count):
+    """The flags of the advice about chains, put over the others, hold them all and serve as many requests."""
+    flags, memory = read(**values), Memory(free, 7 * GIB)
+    found = solved(HYBRID_27B, flags, memory)
+    now = fit(found, length, count, values["chunked_prefill_size"])
+    advice = list(together(Situation(HYBRID_27B, flags, memory, V19, found, now, True)))
+    assert (advice == []) == now.ok
+    if now.ok or advice[0].flags == ("fewer or shorter chains",):
+        return
+    changed = {}
+    for flag in advice[0].flags:
+        name, _, value = flag.partition(" ")
+        changed[known_name(name.removeprefix("--"))] = value or True
+    after = plan(Deployment(HYBRID_27B, read(**{**values, **changed}), memory, V19, True, length, count))
+    assert after.fit is not None and after.fit.ok
+    assert after.pools.requests >= found.requests
+    assert f"{after.pools.tokens:,} tokens" in advice[0].after
 
 
 @settings(max_examples=100, deadline=None)

@@ -2,87 +2,16 @@
 
 from __future__ import annotations
 
-import http.server
 import json
-import threading
 
 import pytest
 
 from rebasekit.errors import StateError, UsageError
 from rebasekit.probes.capacity.server import fetch, memory_from_log, running
 
+from .figures import INFO
+
 GIB = 1 << 30
-
-# What a v0.5.19 server answered, with the parts that are read.
-INFO = {
-    "version": "0.5.19+rk.8925aef9d823",
-    "model_path": "/models/tiny",
-    "tp_size": 1,
-    "dp_size": 1,
-    "pp_size": 1,
-    "dcp_size": 1,
-    "enable_dp_attention": False,
-    "page_size": 1,
-    "device": "cpu",
-    "dtype": "float16",
-    "kv_cache_dtype": "auto",
-    "mem_fraction_static": 0.4,
-    "max_total_tokens": None,
-    "max_running_requests": 8,
-    "context_length": 512,
-    "chunked_prefill_size": 64,
-    "disable_radix_cache": False,
-    "disable_overlap_schedule": True,
-    "disaggregation_mode": "null",
-    "speculative_algorithm": None,
-    "mamba_full_memory_ratio": 0.9,
-    "mamba_radix_cache_strategy": "no_buffer",
-    "max_mamba_cache_size": None,
-    "enable_int8_mamba_checkpoint": False,
-    "int8_mamba_ckpt_size": None,
-    "max_total_num_tokens": 34_850_938,
-    "internal_states": [
-        {
-            "max_mamba_cache_size": 32,
-            "effective_max_running_requests_per_dp": 8,
-            "memory_usage": {
-                "weight": 0.001,
-                "kvcache": 8.309,
-                "startup_available": 10.661,
-                "token_capacity": 34_850_938,
-                "token_capacity_swa": None,
-                "graph": {"prefill": 0.25, "decode": 0.5},
-            },
-        }
-    ],
-}
-
-
-@pytest.fixture
-def serve():
-    """A server with the answers given, path to (status, body)."""
-    servers = []
-
-    def start(answers):
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                status, body = answers.get(self.path, (404, "no"))
-                self.send_response(status)
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def log_message(self, *args):
-                pass
-
-        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 def test_a_running_server(serve):

@@ -71,6 +71,7 @@ def _lines(plan: Plan, reported: Running | None) -> list[str]:
     if reported is not None:
         off = 100 * (pools.tokens - reported.tokens) / max(reported.tokens, 1)
         found.append(f"the server says       {reported.tokens:,}; the prediction is {off:+.1f} % off")
+        found.append(f"its KV cache          {size(reported.kv_bytes)}, {_own_cell(plan, reported)}")
     found.append(f"requests at once      {pools.requests:,}, limited by {pools.request_limit}")
     if pools.states is not None:
         each = f"{pools.states.per_request} slots each with {pools.states.strategy}"
@@ -81,6 +82,13 @@ def _lines(plan: Plan, reported: Running | None) -> list[str]:
     made = f"{asked.dense_copies} of them at once" if asked.dense_copies else "none is made"
     found.append(f"dense prefix copy     {copy} at {DENSE_AT:,} tokens, one layer in 16 bit; {made}")
     return found
+
+
+def _own_cell(plan: Plan, reported: Running) -> str:
+    """Bytes of a token by the server's own figures, which say whether this is the model and the type that it serves."""
+    page = plan.deployment.flags.page_size or 1
+    rows = plan.pools.cell.rows_bytes(reported.tokens + page)
+    return f"{(reported.kv_bytes - rows) / max(reported.tokens + page, 1):,.1f} bytes a token"
 
 
 def _limit(binding: str) -> str:
@@ -150,5 +158,9 @@ def data(plan: Plan, reported: Running | None = None) -> dict[str, Any]:
         fit = plan.fit
         found["chains"] = {**asdict(fit), "fit": fit.chains, "limit": fit.limit, "slots_needed": fit.slots_needed}
     if reported is not None:
-        found["reported"] = {"max_total_num_tokens": reported.tokens, "requests": reported.requests}
+        found["reported"] = {
+            "max_total_num_tokens": reported.tokens,
+            "requests": reported.requests,
+            "kv_bytes": reported.kv_bytes,
+        }
     return found

@@ -37,6 +37,8 @@ class Situation:
     pools: Pools
     fit: Fit | None
     patched: bool
+    transient: int = 0
+    """Bytes of the dense prefix copies of the longest chain, which are made from the reserve."""
 
     def solved(self, flags: Flags, *, patched: bool | None = None) -> Pools | None:
         """The pools with other flags, None where nothing fits."""
@@ -51,7 +53,7 @@ def advise(now: Situation) -> list[Advice]:
     """What to change; nothing when everything fits."""
     from rebasekit.probes.capacity.together import together
 
-    return [*_cap(now), *together(now), *_requests(now), *_context(now), *_uncounted(now)]
+    return [*_cap(now), *together(now), *_requests(now), *_context(now), *_uncounted(now), *_transient(now)]
 
 
 def _cap(now: Situation) -> Iterator[Advice]:
@@ -95,4 +97,18 @@ def _uncounted(now: Situation) -> Iterator[Advice]:
     yield Advice(
         (f"--int8-mamba-ckpt-size {pools.checkpoint_slots}", f"--mem-fraction-static {float(lower):g}"),
         f"upstream pays {size(pools.checkpoint_bytes)} of checkpoints from what the budget leaves for activations",
+    )
+
+
+def _transient(now: Situation) -> Iterator[Advice]:
+    fraction, over = now.flags.mem_fraction_static, now.transient - now.pools.reserve
+    if over <= 0 or fraction is None:
+        return
+    lower = max((fraction - Fraction(over, now.memory.free)) // _STEP * _STEP, _STEP)
+    after = now.solved(replace(now.flags, mem_fraction_static=lower))
+    yield Advice(
+        (f"--mem-fraction-static {float(lower):g}",),
+        f"prefill expands the prefix to {size(now.transient)} outside the static part, which leaves "
+        f"{size(now.pools.reserve)}, and activations need more",
+        f"{after.tokens:,} tokens" if after else "which does not fit",
     )

@@ -52,7 +52,7 @@ def _share(
     parts["weights"] = memory.weights
     parts["KV cache"] = pools.cell.pool_bytes(whole, page)
     parts["dense prefix copy"] = copies * dense_bytes(model, ranks, length)
-    parts["reserve"] = pools.reserve
+    parts["reserve"] = max(pools.reserve - parts["dense prefix copy"], 0)  # the copy is made from it
     parts["taken before"] = max(memory.total - memory.free, 0)
     if pools.states is not None:
         needed = slots_needed(length, chunk, flags.mamba_max_states_per_path)[1]

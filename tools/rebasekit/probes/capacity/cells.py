@@ -79,7 +79,7 @@ def _int2(model: Model, flags: Flags, heads: int, requests: int) -> Cell:
     for dim in (model.head_dim, model.v_head_dim):
         if dim not in _INT2_DIMS:
             raise UsageError(f"int2 does not serve heads of {dim} channels")
-        if group not in (*_INT2_GROUPS, dim):
+        if group not in (*_INT2_GROUPS, model.head_dim, model.v_head_dim):
             raise UsageError(f"`--kv-cache-quant-group-size {group}` is none of 0, 32, 64, 128")
     codes = sum(dim // 4 + 4 * -(-dim // min(group or dim, dim)) for dim in (model.head_dim, model.v_head_dim))
     context = flags.context_length or model.context

@@ -56,10 +56,15 @@ class Plan:
 
     @property
     def ok(self) -> bool:
-        """Whether the chains fit, and as many requests run as the flags ask for."""
+        """Whether the chains fit, dense copies do, and as many requests run as the flags ask for."""
         asked = self.deployment.flags.max_running_requests
         short = asked is not None and self.pools.request_limit == "mamba slots"
-        return not short and (self.fit is None or self.fit.ok)
+        return not short and self.transient <= self.pools.reserve and (self.fit is None or self.fit.ok)
+
+    @property
+    def transient(self) -> int:
+        """What the dense copies of the longest prefix take at once, from the reserve."""
+        return _transient(self.deployment)
 
     def dense_copy(self, tokens: int) -> int:
         """One 16-bit copy of one layer's prefix, which a prefill that expands it needs at once."""
@@ -89,8 +94,16 @@ def plan(asked: Deployment) -> Plan:
     if asked.length:
         most = asked.flags.mamba_max_states_per_path
         found = fit(pools, asked.length, asked.count, asked.chunk, most=most)
-    now = Situation(asked.model, asked.flags, asked.memory, asked.release, pools, found, asked.patched)
+    now = Situation(
+        asked.model, asked.flags, asked.memory, asked.release, pools, found, asked.patched, _transient(asked)
+    )
     return Plan(asked, pools, _cells(asked, pools), found, tuple(advise(now)))
+
+
+def _transient(asked: Deployment) -> int:
+    """For the chain that is asked about, else for a whole context."""
+    length = asked.length or asked.flags.context_length or asked.model.context
+    return asked.dense_copies * dense_bytes(asked.model, asked.ranks, length)
 
 
 def _cells(asked: Deployment, pools: Pools) -> tuple[Cell, ...]:

@@ -33,7 +33,9 @@ def draw(target: Path, shares: Sequence[Share], card: int, title: str) -> None:
     axes.axhline(card / GIB, color="black", linestyle="--", linewidth=1, label=f"the card, {card / GIB:.1f} GiB")
     axes.set(xlabel="tokens of one chain", ylabel="GiB on one card", title=title)
     axes.set_xlim(tokens[0], tokens[-1])
-    axes.legend(loc="upper left", fontsize="small")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small")
     figure.tight_layout()
     metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
     figure.savefig(target, metadata=metadata)
