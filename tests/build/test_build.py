@@ -67,6 +67,20 @@ def test_a_module_that_does_not_import(project):
     assert failed == {"pkg.new": "AttributeError: module 'pkg.core' has no attribute 'gone'"}
 
 
+def test_a_module_that_ends_its_process_does_not_hide_the_next(project):
+    ends = NEW.replace("import pkg.core\\n", "import os, pkg.core\\nos._exit(7)\\n")
+    assert ends != NEW
+    project.write(
+        {"patchset/p/patch.toml": patch_toml(HUNK, ends, NEW.replace("new", "next").replace("next-file", "new-file"))}
+    )
+    built = step.build(workspace(project), Tag.parse("v1.0.0"), project.root / "dist")
+    assert {each.module: each.error for each in built.imports} == {
+        "pkg.core": "",
+        "pkg.new": "ended with 7",
+        "pkg.next": "",
+    }
+
+
 def test_a_hunk_without_a_place_builds_nothing(project):
     project.tag("v1.2.0", {**SOURCES, "pkg/core.py": "def other():\n    return 3\n"})
     result = project.run("build", "v1.2.0", "--wheel-only")

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -99,6 +99,18 @@ class Group:
         while (code := self.poll()) is None and self.seconds < limit:
             time.sleep(every)
         return code
+
+    def lines(self, limit: float, every: float = 0.1) -> Iterator[str]:
+        """The lines that it prints, as they are complete, until it ends or `limit` seconds after the start are over."""
+        with self.log.open(errors="replace") as stream:
+            rest, over = "", False
+            while not over:
+                over = self.poll() is not None or self.seconds >= limit
+                rest += stream.read()
+                *complete, rest = rest.split("\n")
+                yield from complete
+                if not over:
+                    time.sleep(every)
 
     def pids(self) -> list[int]:
         """Our live processes; dead ones that nobody waited for do not count."""

@@ -1,18 +1,52 @@
-"""Import one module in a process of its own: `python imports.py MODULE`. Prints one JSON object as its last line."""
+"""Import modules, each in a process of its own: `python imports.py PACKAGE MODULE…`. Prints a JSON object for each.
 
+Each is a fork of a process that has imported torch and nothing of the package: torch takes longer than most modules.
+"""
+
+import contextlib
 import json
 import os
 import resource
 import sys
 import time
+import traceback
 
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand-ins")
 import rebasekit_vision
 
 rebasekit_vision.install()
 del sys.path[0]
-start = time.perf_counter()
-__import__(sys.argv[1])
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-where = getattr(sys.modules[sys.argv[1]], "__file__", "")
-print(json.dumps({"file": where, "seconds": round(time.perf_counter() - start, 2), "memory": peak}))
+
+
+def child(module):
+    start = time.perf_counter()
+    found = {"module": module, "file": "", "error": ""}
+    try:
+        __import__(module)
+        found["file"] = getattr(sys.modules[module], "__file__", None) or ""
+    except BaseException as error:
+        traceback.print_exc()
+        found["error"] = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    found["seconds"] = round(time.perf_counter() - start, 2)
+    found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    # One write: what the module prints may not stand in the middle of it.
+    sys.stdout.flush()
+    os.write(1, ("\n" + json.dumps(found) + "\n").encode())
+    os._exit(0)
+
+
+def main(package, modules):
+    with contextlib.suppress(ImportError):
+        import torch  # noqa: F401
+    assert package not in sys.modules, f"{package} was imported by torch"
+    for module in modules:
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid == 0:
+            child(module)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status:
+            print("\n" + json.dumps({"module": module, "error": f"ended with {status}"}), flush=True)
+
+
+main(sys.argv[1], sys.argv[2:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -64,20 +63,14 @@ def early(
         progress.task("refusals", len(launches), "starts") as task,
         Group([python, str(script("refusals.py")), str(asked)], environ, folder, folder / "refusals.log") as group,
     ):
-        said: dict[str, StepResult] = {}
-        deadline = _IMPORTS + limit * len(launches)
-        ended = False
-        while not ended and group.seconds < deadline:
-            ended = group.poll() is not None
-            for line in group.log.read_text(errors="replace").splitlines(keepends=True):
-                if line.startswith('{"name": ') and line.endswith("\n"):
-                    each = json.loads(line)
-                    if each["name"] not in said:
-                        launch = next(launch for launch in launches if launch.name == each["name"])
-                        said[launch.name] = _judged(launch, each, logs[launch.name], group.memory)
-                        task.advance()
-                        yield said[launch.name]
-            time.sleep(0.1)
+        said: set[str] = set()
+        for line in group.lines(_IMPORTS + limit * len(launches)):
+            if line.startswith('{"name": '):
+                each = json.loads(line)
+                launch = next(launch for launch in launches if launch.name == each["name"])
+                said.add(launch.name)
+                task.advance()
+                yield _judged(launch, each, logs[launch.name], group.memory)
         for launch in launches:
             if launch.name not in said:
                 why = f"the process that starts it ended with {group.process.poll()}{_tail(group.log)}"
