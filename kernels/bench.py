@@ -1,9 +1,11 @@
 """Decode, prefill and store, side by side, in one run on one card: SGLang's bf16 Triton, OSCAR's INT2, ours.
 
-    python kernels/bench.py [--baselines DIR] [--only decode,store,prefill] [--shapes 12x2x256,…] [--json FILE]
+    python kernels/bench.py [--baselines DIR] [--only decode,store,prefill] [--shapes 12x2x256,…] [--sweep]
+                            [--json FILE]
 
-Without `--baselines` only ours is timed. DIR, never committed, holds other people's files:
-`sglang/kernels/ops/attention/{decode,extend,prefill}_attention.py` with import stand-ins for the rest, and
+Without `--baselines` only ours is timed. `--sweep` also times ours in other cuts than `plan` and `CUTS` choose, for a
+card on which they may be wrong; the table's figures stay those of the usual cut. DIR, never committed, holds other
+people's files: `sglang/kernels/ops/attention/{decode,extend,prefill}_attention.py` with import stand-ins for the rest, and
 `oscar_decode.py`, OSCAR's `triton_ops/decode_attention.py`. Times are medians of CUDA-graph replays over index sets
 that rotate through at least 300 MB; every competitor gets its best split count.
 """
@@ -26,12 +28,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from int2_kv import Int2Layout, decode, default_rotation, load, naive, prefill, store
 from int2_kv.decode import DecodePlan, launch_stage, plan, processors, workspace
 from int2_kv.merge import launch_merge
+from int2_kv.quantize import CUTS, DENSE, PLAIN, WALSH
+from int2_kv.rotation import Rotation
 
 SHAPES = ((12, 2, 256), (24, 4, 256), (32, 8, 128))
 CONTEXTS = (8192, 32768, 131072)
 BATCHES = (1, 8, 32)
 SPLITS = (8, 16, 32, 64, 128)
 OSCAR_SETTINGS = ((32, 8, 1), (64, 8, 2), (128, 8, 4))
+BUILDS = ((32, 5), (32, 4), (32, 7), (16, 5))
+"""Tokens per step and pipeline stages that `--sweep` builds."""
+STORE_CUTS: dict[int, tuple[tuple[int, int, int | None], ...]] = {
+    PLAIN: ((16, 2, None), (8, 1, None)), DENSE: ((64, 4, None), (128, 8, None)),
+    WALSH: ((16, 1, None), (32, 2, None), (16, 1, 128), (32, 2, 128), (16, 1, 112), (32, 2, 112)),
+}  # fmt: skip
 SLOTS = 1 << 20
 ROTATE_BYTES = 300 << 20
 DEVICE = "cuda"
@@ -113,14 +123,24 @@ def time_ours(case: Case, layout: Int2Layout, pool: torch.Tensor, cut: DecodePla
     return median_ms([lambda i=i: call(i) for i in case.indices])
 
 
-def bench_ours(case: Case, layout: Int2Layout, pool: torch.Tensor) -> dict[str, float]:
+def bench_ours(case: Case, layout: Int2Layout, pool: torch.Tensor, sweep: bool) -> dict[str, object]:
     heads = case.q.shape[1]
     usual = plan(case.batch, layout, heads, processors(case.q.device))
-    result = {"ours": time_ours(case, layout, pool, usual), "splits": usual.splits}
+    result: dict[str, object] = {"ours": time_ours(case, layout, pool, usual), "splits": usual.splits}
     case.out.fill_(float("nan"))
     decode(case.q, pool, case.indptr, case.indices[0], layout, case.sm_scale, out=case.out)
     dense = lambda slots: naive.unpack_rows(pool[slots], layout)  # noqa: E731
-    return result | {"ours error": case.error(dense)}
+    result["ours error"] = case.error(dense)
+    if sweep:
+        cuts = [DecodePlan(max(1, int(usual.splits * more)), *BUILDS[0][:1], 32) for more in (0.25, 0.5, 0.75, 1.5, 2)]
+        cuts += [DecodePlan(usual.splits, 32, least) for least in (64, 128)]
+        cuts += [DecodePlan(usual.splits, block, 32, stages) for block, stages in BUILDS[1:]]
+        cuts += [DecodePlan(2 * usual.splits, 16)]
+        result["sweep"] = {
+            f"{cut.splits}x{cut.block}>{cut.least} {cut.stages}": round(time_ours(case, layout, pool, cut), 5)
+            for cut in cuts
+        }
+    return result
 
 
 def scratch(case: Case, splits: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -200,7 +220,11 @@ def bench_oscar(case: Case, oscar: Oscar) -> dict[str, float]:
 
 
 def bench_decode(
-    shapes: Iterable[tuple[int, int, int]], baselines: bool, copy: float, without_oscar: set[tuple[int, int, int]]
+    shapes: Iterable[tuple[int, int, int]],
+    baselines: bool,
+    copy: float,
+    without_oscar: set[tuple[int, int, int]],
+    sweep: bool,
 ) -> list[dict[str, object]]:
     rows = []
     for shape in shapes:
@@ -214,7 +238,7 @@ def bench_decode(
                 case = Case(shape, context, batch, layout.bytes_per_token)
                 floor = case.tokens * layout.bytes_per_token / copy / 1e6
                 row: dict[str, object] = {"shape": shape, "context": context, "batch": batch, "floor": floor}
-                row |= bench_ours(case, layout, pool)
+                row |= bench_ours(case, layout, pool, sweep)
                 if baselines:
                     row |= bench_bf16(case, dense[0], dense[1])
                     row["vs bf16"] = row["bf16 best"] / row["ours"]
@@ -226,32 +250,39 @@ def bench_decode(
     return rows
 
 
-def bench_store(copy: float, tokens: int = 8192) -> list[dict[str, object]]:
+def some_rotation(dim: int) -> Rotation:
+    """A rotation that is no Hadamard matrix, as from a file."""
+    matrix = torch.linalg.qr(torch.randn(dim, dim, dtype=torch.float64))[0].float().to(DEVICE)
+    return Rotation(matrix, matrix)
+
+
+def bench_store(copy: float, sweep: bool, tokens: int = 8192) -> list[dict[str, object]]:
     rows = []
     for _, kv_heads, dim in SHAPES:
         layout = Int2Layout(kv_heads, dim, dim)
         pool = layout.allocate(SLOTS, DEVICE)
-        turn = default_rotation(dim, dim, DEVICE)
         fresh = [torch.randn(2, tokens, kv_heads, dim, device=DEVICE, dtype=torch.bfloat16) for _ in range(16)]
         slots = [torch.randperm(SLOTS, device=DEVICE)[:tokens] for _ in fresh]
         moved = tokens * (kv_heads * dim * 4 + layout.bytes_per_token)  # K and V in 16 bit, one record out
-        times = [
-            median_ms(
-                [
-                    lambda x=x, s=s, r=r: store(x[0], x[1], s, pool, layout, rotation=r)
-                    for x, s in zip(fresh, slots, strict=True)
-                ]
-            )
-            for r in (None, turn)
-        ]
-        expand = median_ms([lambda s=s: load(pool, s, layout, torch.bfloat16) for s in slots])
-        row = {
-            "store": (kv_heads, dim),
-            "floor": moved / copy / 1e6,
-            "plain": times[0],
-            "rotated": times[1],
-            "load": expand,
-        }
+        multiplied = 4 * tokens * kv_heads * dim * dim
+        row: dict[str, object] = {
+            "store": (kv_heads, dim), "floor": moved / copy / 1e6, "full matrix floor": multiplied / 790e9,
+        }  # fmt: skip
+        for name, turn, kind in (
+            ("plain", None, PLAIN), ("hadamard", default_rotation(dim, dim, DEVICE), WALSH),
+            ("full matrix", some_rotation(dim), DENSE),
+        ):  # fmt: skip
+            calls = [
+                lambda x=x, s=s, r=turn: store(x[0], x[1], s, pool, layout, rotation=r)
+                for x, s in zip(fresh, slots, strict=True)
+            ]
+            row[name] = median_ms(calls)
+            usual = CUTS[kind]
+            for cut in STORE_CUTS[kind] if sweep else ():
+                CUTS[kind] = cut
+                row[f"{name} {cut[0]}/{cut[1]}/{cut[2]}"] = median_ms(calls)
+            CUTS[kind] = usual
+        row["load"] = median_ms([lambda s=s: load(pool, s, layout, torch.bfloat16) for s in slots])
         show(row)
         rows.append(row)
     return rows
@@ -341,23 +372,47 @@ def show(row: dict[str, object]) -> None:
     )
 
 
-def warm(job: tuple[tuple[int, int, int], tuple[int, int, int] | None]) -> str | None:
-    """Compile one competitor in a process of its own; returns what went wrong."""
+def warm(job: tuple[tuple[int, int, int], tuple[int, ...] | None]) -> str | None:
+    """Compile one competitor in a process of its own; returns what went wrong.
+
+    The setting is None for bf16, three numbers for OSCAR, two for ours, one for our stores.
+    """
     global SLOTS
     SLOTS = 1024
     shape, setting = job
     case = Case(shape, 256, 2, 1 << 20)
+    layout = Int2Layout(*shape[1:], shape[2])
     try:
         if setting is None:
             dense = [torch.randn(SLOTS, *shape[1:], device=DEVICE, dtype=torch.bfloat16) for _ in range(2)]
             bench_bf16(case, *dense)
-        else:
-            oscar_setting(setting)
+        elif len(setting) == 3:
+            oscar_setting((setting[0], setting[1], setting[2]))
             Oscar(shape).call(case, case.indices[0], 8, scratch(case, 8))
+        elif len(setting) == 2:
+            time_ours(case, layout, random_pool(layout), DecodePlan(8, setting[0], 32, setting[1]))
+        else:
+            k, v = torch.randn(2, 256, *shape[1:], device=DEVICE, dtype=torch.bfloat16)
+            turn = (None, some_rotation(shape[2]), default_rotation(shape[2], shape[2], DEVICE))[setting[0]]
+            for cut in STORE_CUTS[setting[0]]:
+                CUTS[setting[0]] = cut
+                store(k, v, case.indices[0][:256], random_pool(layout), layout, rotation=turn)
         torch.cuda.synchronize()
     except Exception as error:  # a competitor that does not build is reported, not fatal
         return f"{job}: {error!r}"[:300]
     return None
+
+
+def warm_all(jobs: list[tuple[tuple[int, int, int], tuple[int, ...] | None]]) -> set[tuple[int, int, int]]:
+    """Compile side by side; returns the shapes for which OSCAR does not build."""
+    failed = set()
+    with multiprocessing.get_context("spawn").Pool(min(len(jobs), os.cpu_count() or 1)) as pool:
+        for job, failure in zip(jobs, pool.map(warm, jobs, chunksize=1), strict=True):
+            if failure is not None:
+                print("does not build:", failure)
+                if job[1] is not None and len(job[1]) == 3:
+                    failed.add(job[0])
+    return failed
 
 
 def main() -> int:
@@ -366,30 +421,30 @@ def main() -> int:
     parser.add_argument("--baselines", type=Path)
     parser.add_argument("--only", default="decode,store,prefill")
     parser.add_argument("--shapes", default=",".join("x".join(map(str, shape)) for shape in SHAPES))
+    parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     shapes = [tuple(map(int, shape.split("x"))) for shape in options.shapes.split(",")]
-    without_oscar: set[tuple[int, int, int]] = set()
+    jobs: list[tuple[tuple[int, int, int], tuple[int, ...] | None]] = []
+    if options.sweep:
+        jobs += [(shape, build) for shape in shapes for build in BUILDS if "decode" in options.only]
+        jobs += [(shape, (kind,)) for shape in SHAPES for kind in STORE_CUTS if "store" in options.only]
     if options.baselines is not None:
         sys.path.insert(0, str(options.baselines.resolve()))
         os.environ["PYTHONPATH"] = f"{options.baselines.resolve()}:{os.environ.get('PYTHONPATH', '')}"
         if "decode" in options.only:
-            jobs = [(shape, setting) for shape in shapes for setting in (None, *OSCAR_SETTINGS)]
-            with multiprocessing.get_context("spawn").Pool(len(jobs)) as pool:
-                for job, failure in zip(jobs, pool.map(warm, jobs, chunksize=1), strict=True):
-                    if failure is not None:
-                        print("does not build:", failure)
-                        without_oscar.add(job[0])
+            jobs += [(shape, setting) for shape in shapes for setting in (None, *OSCAR_SETTINGS)]
+    without_oscar = warm_all(jobs) if jobs else set()
     limits = ceilings()
     print(torch.cuda.get_device_name(), f"torch {torch.__version__}", limits)
     baselines = options.baselines is not None
     result: dict[str, object] = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, **limits}
     if "store" in options.only:
-        result["store"] = bench_store(limits["copy GB/s"])
+        result["store"] = bench_store(limits["copy GB/s"], options.sweep)
     if "prefill" in options.only:
         result["prefill"] = bench_prefill(baselines)
     if "decode" in options.only:
-        result["decode"] = bench_decode(shapes, baselines, limits["copy GB/s"], without_oscar)
+        result["decode"] = bench_decode(shapes, baselines, limits["copy GB/s"], without_oscar, options.sweep)
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=1))
     return 0

@@ -38,11 +38,13 @@ class DecodePlan:
 def plan(batch: int, layout: Int2Layout, heads: int, processors: int) -> DecodePlan:
     """One wave of programs for `batch` sequences on a card with `processors` multiprocessors.
 
-    A short batch stops at two programs per multiprocessor and KV head: past that the merge costs what the splits save.
+    A short batch stops at four programs per multiprocessor, and two for each tile of a token: past that the merge costs
+    what the splits save. Longer rows (four tiles or more) are read best in steps of 16 tokens.
     """
     share = heads // layout.kv_heads
-    tiles = batch * (layout.kv_heads // layout.heads_per_tile(share)) * triton.cdiv(share, 8)
-    return DecodePlan(splits=max(1, min(2 * processors, RESIDENT * processors // tiles)))
+    tiles = layout.kv_heads // layout.heads_per_tile(share) * triton.cdiv(share, 8)
+    splits = min(2 * processors, 4 * processors // tiles, RESIDENT * processors // (batch * tiles))
+    return DecodePlan(splits=max(1, splits), block=16 if tiles >= 4 and batch > 1 else 32)
 
 
 def workspace(

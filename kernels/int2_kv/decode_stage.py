@@ -72,7 +72,8 @@ def decode_stage(
     part_stride, lse_stride, last_slot, sink, window, splits, least,
     KV_HEADS: tl.constexpr, K_DIM: tl.constexpr, V_DIM: tl.constexpr, K_GROUP: tl.constexpr, V_GROUP: tl.constexpr,
     K_GROUPS: tl.constexpr, V_GROUPS: tl.constexpr, K_PAD: tl.constexpr, V_PAD: tl.constexpr,
-    META: tl.constexpr, ROW: tl.constexpr, TILE: tl.constexpr, RECORD: tl.constexpr, SHARE: tl.constexpr, JOIN: tl.constexpr, HAS_ROWS: tl.constexpr,
+    META: tl.constexpr, ROW: tl.constexpr, TILE: tl.constexpr, RECORD: tl.constexpr,
+    SHARE: tl.constexpr, JOIN: tl.constexpr, HAS_ROWS: tl.constexpr,
     BLOCK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Partial output mid[splits, batch, heads, v_dim] fp32 and lse[batch, heads, …] (base 2, -inf where empty).

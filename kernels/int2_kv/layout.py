@@ -20,8 +20,8 @@ MAX_ABS = 6000.0
 class Int2Layout:
     """Shape of a packed pool: `int16[slots, row_words]`, one row per token, all KV heads of a layer, no padding.
 
-    A row is a sequence of records, one for each `record_heads` heads. A record holds, in words of 16 bits and head after
-    head inside each part:
+    A row is a sequence of records, one for each `record_heads` heads. A record holds, in words of 16 bits and head
+    after head inside each part:
 
         k codes [k_dim/8] | v codes [v_dim/8] | k scale, k zero [k_groups each], v scale, v zero [v_groups each]
 
@@ -104,7 +104,10 @@ class Int2Layout:
         return self.kv_heads // self.record_heads * self.record_words
 
     def parts(self, row: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """K codes, V codes and scales with zeros of `row[n, row_words]`, as views [n, kv_heads/record_heads, record_heads, …]."""
+        """K codes, V codes and scales with zeros of `row[n, row_words]`.
+
+        Views [n, kv_heads/record_heads, record_heads, …].
+        """
         heads = self.record_heads
         records = row.unflatten(-1, (-1, self.record_words))
         k, v, meta = records.split([heads * self.k_words, heads * self.v_words, heads * self.meta_words], -1)

@@ -16,8 +16,8 @@ LIMIT = tl.constexpr(MAX_ABS)
 PLAIN, DENSE, WALSH = 0, 1, 2
 """What `TURN` says: no rotation, a full matrix, or Walsh-Hadamard as sums of eight runs that a small matrix turned."""
 
-CUTS = {PLAIN: (16, 2), DENSE: (64, 4), WALSH: (16, 2)}
-"""Tokens per program and its warps."""
+CUTS: dict[int, tuple[int, int, int | None]] = {PLAIN: (16, 2, None), DENSE: (128, 8, None), WALSH: (32, 2, None)}
+"""Tokens per program, its warps, and a limit on registers per thread."""
 
 
 @triton.jit
@@ -44,7 +44,7 @@ def dense_run(x, rot_ptr, J: tl.constexpr, DIM: tl.constexpr, PAD: tl.constexpr,
 
 @triton.jit
 def walsh_runs(x_at, rot_ptr, DIM: tl.constexpr, PAD: tl.constexpr, ok):
-    """All eight runs rotated by Walsh-Hadamard: H(DIM) is H(8) over runs and H(DIM / 8) within them, all signs exact."""
+    """All eight runs rotated by Walsh-Hadamard: H(8) over runs and H(DIM / 8) within them, both of exact signs."""
     column = tl.arange(0, PAD)
     small = tl.load(rot_ptr + column[:, None] * PAD + column[None, :])
     given = ()  # all loads first: the products' barriers would hold back what comes after them
@@ -194,12 +194,14 @@ def store(
         return
     power = triton.next_power_of_2
     turn = PLAIN if rotation is None else WALSH if rotation.walsh else DENSE
-    k_matrix, v_matrix = (k, v) if rotation is None else (rotation.signs if rotation.walsh else rotation.in_type)(k.dtype)
-    block, warps = CUTS[turn]
+    k_matrix, v_matrix = k, v
+    if rotation is not None:
+        k_matrix, v_matrix = rotation.signs(k.dtype) if rotation.walsh else rotation.in_type(k.dtype)
+    block, warps, registers = CUTS[turn]
     store_stage[(layout.kv_heads, triton.cdiv(tokens, block), 2)](
         k, v, k_matrix, v_matrix, loc, pool, tokens, clip,
         k.stride(0), k.stride(1), v.stride(0), v.stride(1),
         **layout.constants() | {"META": power(2 * max(layout.k_groups, layout.v_groups))},
         K_DIM_PAD=power(layout.k_dim), V_DIM_PAD=power(layout.v_dim), BLOCK=block, TURN=turn,
-        num_warps=warps,
+        num_warps=warps, maxnreg=registers,
     )  # fmt: skip

@@ -74,27 +74,29 @@ def rows_stage(
     ok = ok & (row >= 0)
     row = tl.where(ok, row, 0).to(tl.int64)
 
+    # Heads are the rows of both products: with 64 or more rows Triton takes `wgmma`, and 3.6 reads V past its shared
+    # memory there when the first operand lies transposed.
     in_k = tl.arange(0, K_PAD)
     in_v = tl.arange(0, V_PAD)
     q = tl.load(
-        q_ptr + (row_of_head + head).to(tl.int64)[None, :] * K_DIM + in_k[:, None],
-        mask=(in_k < K_DIM)[:, None] & live[None, :], other=0.0,
+        q_ptr + (row_of_head + head).to(tl.int64)[:, None] * K_DIM + in_k[None, :],
+        mask=(in_k < K_DIM)[None, :] & live[:, None], other=0.0,
     )  # fmt: skip
     k = tl.load(
-        k_ptr + (row * kv_heads + kv_head)[:, None] * K_DIM + in_k[None, :],
-        mask=ok[:, None] & (in_k < K_DIM)[None, :], other=0.0,
+        k_ptr + (row * kv_heads + kv_head)[None, :] * K_DIM + in_k[:, None],
+        mask=ok[None, :] & (in_k < K_DIM)[:, None], other=0.0,
     )  # fmt: skip
     v = tl.load(
-        v_ptr + (row * kv_heads + kv_head)[None, :] * V_DIM + in_v[:, None],
-        mask=ok[None, :] & (in_v < V_DIM)[:, None], other=0.0,
+        v_ptr + (row * kv_heads + kv_head)[:, None] * V_DIM + in_v[None, :],
+        mask=ok[:, None] & (in_v < V_DIM)[None, :], other=0.0,
     )  # fmt: skip
-    s = tl.dot(k, q.to(k.dtype)) * (sm_scale * 1.4426950408889634)
-    s = tl.where(ok[:, None], s, float("-inf"))
-    top = tl.maximum(tl.max(s, 0), -1.0e30)
-    p = tl.exp2(s - top[None, :])
-    total = tl.sum(p, 0)
-    out = tl.dot(v, p.to(v.dtype)) / tl.where(total > 0, total, 1.0)[None, :]
-    tl.store(mid_ptr + (at * V_DIM)[None, :] + in_v[:, None], out, mask=(in_v < V_DIM)[:, None] & live[None, :])
+    s = tl.dot(q.to(k.dtype), k) * (sm_scale * 1.4426950408889634)
+    s = tl.where(ok[None, :], s, float("-inf"))
+    top = tl.maximum(tl.max(s, 1), -1.0e30)
+    p = tl.exp2(s - top[:, None])
+    total = tl.sum(p, 1)
+    out = tl.dot(p.to(v.dtype), v) / tl.where(total > 0, total, 1.0)[:, None]
+    tl.store(mid_ptr + (at * V_DIM)[:, None] + in_v[None, :], out, mask=(in_v < V_DIM)[None, :] & live[:, None])
     tl.store(
         lse_ptr + (row_of_head + head).to(tl.int64) * lse_stride + part,
         tl.where(total > 0, top + tl.log2(total), float("-inf")),

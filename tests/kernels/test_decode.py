@@ -180,6 +180,8 @@ def test_a_query_that_does_not_fit() -> None:
 def test_the_plan_depends_on_the_batch_only() -> None:
     layout = Int2Layout(2, 256, 256)
     assert [plan(b, layout, 12, 132).splits for b in (1, 8, 32, 1024)] == [264, 66, 16, 1]
+    wide = [plan(b, Int2Layout(4, 256, 256), 24, 132) for b in (1, 8, 32)]
+    assert [(cut.splits, cut.block) for cut in wide] == [(132, 32), (33, 16), (8, 16)]
 
 
 @pytest.mark.skipif(not CARD, reason="needs 5 GB: slots beyond 2**31 words")
