@@ -255,6 +255,28 @@ def test_the_interpreter(case: Case) -> None:
     assert (done.exit, "no interpreter `no-such-python`" in done.stderr) == (4, True)
 
 
+def test_a_build_of_another_series_is_not_served(case: Case) -> None:
+    from rebasekit.patches.digest import series_digest
+    from rebasekit.patches.load import load_series
+
+    argv = ("serve", "--profile", "one", "--print")
+    assert "skip build" in case.run(*argv).stderr
+    built = case.cache / "serve/v0.5.20/patched"
+    (built / "bin").mkdir(parents=True)
+    (built / "bin/python").symlink_to(sys.executable)
+    done = case.run(*argv)
+    assert (done.exit, "does not say which series" in done.stderr) == (1, True)
+    manifest = built / "lib/python3.11/site-packages/app-1.dist-info/rebasekit.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(json.dumps({"series": "f" * 64}))
+    done = case.run(*argv)
+    assert (done.exit, "has series ffffffffffff" in done.stderr) == (1, True)
+    manifest.write_text(json.dumps({"series": series_digest(load_series(case.project / "patchset"))}))
+    done = case.run(*argv)
+    assert (done.exit, "ok   build" in done.stderr) == (0, True)
+    assert "skip build" in case.run(*argv, "--python", "python3").stderr
+
+
 def test_names(case: Case) -> None:
     done = case.run("serve", "--profile", "onee", "--print")
     assert (done.exit, "--profile one" in done.stderr) == (2, True)

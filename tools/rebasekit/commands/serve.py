@@ -12,6 +12,7 @@ from rebasekit.commands import _options, _where
 
 if TYPE_CHECKING:
     from rebasekit.console import Console
+    from rebasekit.model.hunk import Series
     from rebasekit.steps.serve import Asked, Check, Start
 
 HELP = "check a deployment's profile and start its server, or print the command"
@@ -37,15 +38,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Console) -> int:
+    from rebasekit.patches.digest import series_digest
+    from rebasekit.patches.load import load_series
     from rebasekit.patches.refusals import load_refusals
-    from rebasekit.steps.serve import checks
+    from rebasekit.steps.serve import build_check, checks, python_for, start_of, write_site
 
     if args.json == "-" or args.print:
         console.reserve_stdout()
     root = _where.project(args)
-    asked = _asked(args)
-    found, _ = checks(asked, load_refusals(root))
-    start = _start(args, asked)
+    series = load_series(root / "patchset")
+    asked = _asked(args, series)
+    folder = _where.cache(args) / "serve" / asked.tag.name
+    environment = folder / ("patched" if asked.profile.patched else "pristine")
+    found = [
+        *checks(asked, load_refusals(root)),
+        build_check(asked, args.python, environment, series_digest(series)),
+    ]
+    site = write_site(folder / f"profile-{asked.profile.name}") if asked.profile.stand_ins else None
+    start = start_of(asked, python_for(args.python, environment), site)
     _show(console, found)
     failed = any(check.outcome == "FAIL" for check in found)
     if args.json is not None:
@@ -59,25 +69,15 @@ def run(args: Namespace, console: Console) -> int:
     return 1 if failed else 0
 
 
-def _asked(args: Namespace) -> Asked:
+def _asked(args: Namespace, series: Series) -> Asked:
     from rebasekit.commands._capacity import find_profile
     from rebasekit.model.tag import Tag
-    from rebasekit.patches.load import load_series
     from rebasekit.steps.serve import Asked
 
     profile = find_profile(args.profile, args)
-    pins = load_series(_where.project(args) / "patchset").environment
     model = Path(args.model) if args.model else None
-    return Asked(profile, Tag.parse(args.tag) if args.tag else profile.tag, pins, model, tuple(args.flags))
-
-
-def _start(args: Namespace, asked: Asked) -> Start:
-    from rebasekit.steps.serve import python_for, start_of, write_site
-
-    folder = _where.cache(args) / "serve" / asked.tag.name
-    python = python_for(args.python, folder / ("patched" if asked.profile.patched else "pristine"))
-    site = write_site(folder / f"profile-{asked.profile.name}") if asked.profile.stand_ins else None
-    return start_of(asked, python, site)
+    tag = Tag.parse(args.tag) if args.tag else profile.tag
+    return Asked(profile, tag, series.environment, model, tuple(args.flags))
 
 
 def _show(console: Console, found: list[Check]) -> None:

@@ -16,8 +16,9 @@ from rebasekit.model.tag import Tag, in_range
 from rebasekit.patches.refusals import Refusal, refused
 from rebasekit.probes.capacity import Flags, Memory, Model, flags_from_arguments, release_of
 from rebasekit.probes.capacity.model import NotCovered, model_of, read_model, weights_in
-from rebasekit.probes.capacity.plan import Deployment, Plan, plan
+from rebasekit.probes.capacity.plan import Deployment, plan
 from rebasekit.probes.scripts import FOLDER
+from rebasekit.steps.build_wheel import MANIFEST
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,26 @@ def deployment_of(asked: Asked) -> Deployment | None:
     )
 
 
-def checks(asked: Asked, refusals: tuple[Refusal, ...]) -> tuple[list[Check], Plan | None]:
-    """Everything that is known before a start, and the capacity plan when there is one."""
-    found = [_release(asked), _model(asked), _pins(asked), _combinations(asked, refusals)]
-    capacity, solved = _capacity(asked)
-    return [*found, capacity], solved
+def checks(asked: Asked, refusals: tuple[Refusal, ...]) -> list[Check]:
+    """Everything that the files alone tell before a start."""
+    return [_release(asked), _model(asked), _pins(asked), _combinations(asked, refusals), _capacity(asked)]
+
+
+def build_check(asked: Asked, chosen: str | None, environment: Path, digest: str) -> Check:
+    """Whether what `build` made for the release is of today's series; other interpreters are not looked into."""
+    if chosen is not None or not (environment / "bin" / "python").exists():
+        return Check("build", "skip", "the interpreter is not one that `rebasekit build` made")
+    if not asked.profile.patched:
+        return Check("build", "ok", f"`{environment}`")
+    for manifest in environment.glob(f"lib/python3*/site-packages/*.dist-info/{MANIFEST}"):
+        series = str(json.loads(manifest.read_text(encoding="utf-8")).get("series", ""))
+        if series == digest:
+            return Check("build", "ok", f"series {digest[:12]} in `{environment}`")
+        said = (
+            f"`{environment}` has series {series[:12]}, the project's is {digest[:12]}: `rebasekit build {asked.tag}`"
+        )
+        return Check("build", "FAIL", said)
+    return Check("build", "FAIL", f"`{environment}` does not say which series it has: `rebasekit build {asked.tag}`")
 
 
 def _release(asked: Asked) -> Check:
@@ -158,16 +174,16 @@ def _combinations(asked: Asked, refusals: tuple[Refusal, ...]) -> Check:
     return Check("combinations", "ok", f"none of {len(refusals)} that are refused")
 
 
-def _capacity(asked: Asked) -> tuple[Check, Plan | None]:
+def _capacity(asked: Asked) -> Check:
     try:
         deployment = deployment_of(asked)
         if deployment is None:
-            return Check("capacity", "skip", "the profile does not say what a card has free (`[card]`)"), None
+            return Check("capacity", "skip", "the profile does not say what a card has free (`[card]`)")
         solved = plan(deployment)
     except NotCovered as error:
-        return Check("capacity", "skip", error.message), None
+        return Check("capacity", "skip", error.message)
     except (StateError, UsageError) as error:
-        return Check("capacity", "FAIL", error.message), None
+        return Check("capacity", "FAIL", error.message)
     pools, fit = solved.pools, solved.fit
     text = f"{pools.tokens:,} tokens ({pools.binding}), {pools.requests} requests, KV cache {size(pools.kv_bytes)}"
     if fit is not None:
@@ -175,7 +191,7 @@ def _capacity(asked: Asked) -> tuple[Check, Plan | None]:
     if not solved.ok:
         advice = next(iter(solved.advice), None)
         text += f"; change together: {' '.join(advice.flags)} ({advice.why})" if advice else ""
-    return Check("capacity", "ok" if solved.ok else "FAIL", text), solved
+    return Check("capacity", "ok" if solved.ok else "FAIL", text)
 
 
 def start_of(asked: Asked, python: str, site: Path | None = None) -> Start:
