@@ -74,6 +74,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def synthetic(session: nox.Session) -> None:
+    """Carry made-up changes over made-up upstreams, 10,000 times, beside git's merge: `-- --cases N --start N`."""
+    install(session, ".[dev]")
+    session.run("python", "-m", "tests.synthetic", *session.posargs)
+
+
+@nox.session
 def truth(session: nox.Session) -> None:
     """Score `reach` against what people read by hand."""
     install(session, ".[dev]")
@@ -100,6 +107,13 @@ def smoke(session: nox.Session) -> None:
     """Serve a patched release and see what of it runs: `nox -s smoke -- v0.5.20 [--device cuda]`."""
     install(session, ".[serve]")
     session.run("python", "-m", "rebasekit", "smoke", *(session.posargs or ["--help"]))
+
+
+@nox.session
+def bot(session: nox.Session) -> None:
+    """Newer releases as pull requests: `nox -s bot -- --dry-run`."""
+    install(session, ".[bot,serve]")
+    session.run("python", "-m", "rebasekit", "bot", *session.posargs)
 
 
 def each_release(name: str, verb: str) -> None:

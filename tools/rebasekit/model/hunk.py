@@ -116,12 +116,16 @@ class Patch:
 
 @dataclass(frozen=True)
 class UpstreamSource:
-    """Where releases come from: `kind` is `pypi` (package) or `git` (url and prefix)."""
+    """Where releases come from: `kind` is `pypi` (package) or `git` (url and prefix).
+
+    `link` is the address of a line of a release's source for readers, with `{tag}`, `{file}` and `{line}`.
+    """
 
     kind: str
     package: str = ""
     url: str = ""
     prefix: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)

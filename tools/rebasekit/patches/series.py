@@ -78,8 +78,9 @@ def _source(table: Table) -> UpstreamSource:
     package = upstream.text("package", required=kind == "pypi", check=_package_problem)
     url = upstream.text("url", required=kind == "git", check=_url_problem)
     prefix = upstream.text("prefix", check=lambda text: path_problem(text.rstrip("/")) if text else None)
+    link = upstream.text("link", check=_link_problem)
     upstream.close()
-    return UpstreamSource(kind, package, url, prefix)
+    return UpstreamSource(kind, package, url, prefix, link)
 
 
 def _package_problem(text: str) -> str | None:
@@ -90,6 +91,13 @@ def _url_problem(text: str) -> str | None:
     # `-…` would be read as an option by git, and `helper::…` runs a program.
     if text.startswith("-") or re.match(r"[A-Za-z0-9+._-]*::", text):
         return "is not a URL or path that is safe to hand to git"
+    return line_problem(text)
+
+
+def _link_problem(text: str) -> str | None:
+    shape = r"https?://[^\s<>\"'`|(){}]+"
+    if not re.fullmatch(shape, re.sub(r"\{(tag|file|line)\}", "x", text)) or "{file}" not in text:
+        return "is not an address with `{tag}`, `{file}` and `{line}`"
     return line_problem(text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rebasekit.edit.source import Unreadable
@@ -54,10 +55,26 @@ def accept(
     hunks = {hunk.name: hunk for name in names for hunk in _hunks(space, name, tag)}
     tags = {t for t in mapped_tags(space.root) if t >= space.series.base} | {tag, space.series.base}
     placements = {p.name: p for p in carry(space, tag, progress=progress).verdict.placements}
+    return pin_hunks(space, list(hunks.values()), tag, placements, tags, why=why)
+
+
+def pin_hunks(
+    space: Workspace,
+    hunks: list[Hunk],
+    tag: Tag,
+    placements: Mapping[str, Placement],
+    tags: set[Tag],
+    *,
+    why: str | None = None,
+) -> list[Pinned]:
+    """Pin hunks to where they were placed on the tag, so that nothing changes on `tags`; all or nothing.
+
+    `why` becomes their decision; without it each keeps its own. Raises StateError for a hunk without a place.
+    """
     checks = _Checks(space, tags, Trees(space.store), Moves(load_moves(space.root)))
     done = []
     with Editor(space.root, check=check_pattern) as editor:
-        for hunk in hunks.values():
+        for hunk in hunks:
             selected = hunk.form_for(tag)
             if selected is None:
                 raise StateError(f"`{hunk.name}` is not meant for {tag}", hint=f"rebasekit show {hunk.name}")
@@ -68,7 +85,7 @@ def accept(
             else:
                 new, how = with_variant(hunk, form, tag), "a form"
             held = new.form_for(tag)[1].tags  # type: ignore[index]
-            write_hunk(editor, replace(new, decision=why))
+            write_hunk(editor, new if why is None else replace(new, decision=why))
             done.append(Pinned(hunk.name, tag, f"{how} for {held}" if held else how))
         editor.commit()
     return done

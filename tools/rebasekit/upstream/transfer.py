@@ -58,6 +58,11 @@ def shown(url: str) -> str:
     return re.sub(r"//[^/@]*@", "//", url)
 
 
+def unreached(told: str) -> bool:
+    """Whether git's messages say that nobody answered; a server that says no has answered."""
+    return bool(_UNREACHED.search(told)) and not re.search(r"returned error: 4[0-9][0-9]", told)
+
+
 def list_tags(url: str, *, pre: bool) -> list[Tag]:
     """The remote's tags that are releases, in version order. Raises UpstreamError."""
     try:

@@ -1,0 +1,293 @@
+"""What a maintainer sees: pull requests and refs after each run, with and without Prism in between."""
+
+from __future__ import annotations
+
+import time
+
+from harness import patch_toml
+from standin import Fault, User, opened
+from world import BOT, GONE, HUNK, NEWER, TOKEN, World
+
+BRANCH = "refs/heads/rebasekit/v1.1.0"
+
+
+def test_first_run_opens_one_pull_request(world: World) -> None:
+    main = world.refs()["refs/heads/main"]
+    result = world.bot()
+    assert result.exit == 0, result.stderr
+    (pull,) = world.state.pulls
+    assert pull["title"] == "rebase: upstream v1.0.0 → v1.1.0 (carried 1)"
+    assert (pull["head"]["ref"], pull["base"]["ref"], pull["draft"]) == ("rebasekit/v1.1.0", "main", False)
+    assert world.labels(1) == {"rebase", "clean"}
+    assert "opened #1" in result.stdout
+    refs = world.refs()
+    assert set(refs) == {"refs/heads/main", BRANCH}  # and no lock is left
+    assert refs["refs/heads/main"] == main
+    assert world.git("rev-list", "--count", f"main..{BRANCH}", cwd=world.bare) == "1"
+    assert world.show(BRANCH, "patchset/series.toml").startswith('base = "v1.1.0"')
+    assert 'pin = { tag = "v1.1.0"' in world.show(BRANCH, "patchset/p/patch.toml")
+    assert 'placement = "shifted"' in world.show(BRANCH, "upstream-map/v1.1.0.toml")
+    changed = world.git("diff", "--name-only", "main", BRANCH, cwd=world.bare).split()
+    assert changed == ["patchset/p/patch.toml", "patchset/series.toml", "upstream-map/v1.1.0.toml"]
+    assert world.git("log", "-1", "--format=%an %ae", BRANCH, cwd=world.bare) == "rebasekit rebasekit@localhost"
+    assert world.git("status", "--porcelain") == "?? dist/"  # the whole report; the checkout is left as it was
+
+
+def test_second_run_changes_nothing(world: World) -> None:
+    world.bot()
+    before, _ = world.refs(), world.writes()
+    time.sleep(1.1)  # nothing may depend on the second in which it ran
+    result = world.bot()
+    assert result.exit == 0
+    assert world.writes() == []
+    assert world.refs() == before
+    assert "nothing new #1" in result.stdout
+
+
+def test_unrelated_commits_of_the_project_change_nothing(world: World) -> None:
+    world.bot()
+    before, _ = world.refs(), world.writes()
+    (world.project / "README").write_text("about\n")
+    world.commit("readme")
+    assert world.bot().exit == 0
+    assert world.writes() == []
+    assert world.refs()[BRANCH] == before[BRANCH]
+
+
+def test_new_findings_update(world: World) -> None:
+    world.bot()
+    first = world.refs()[BRANCH]
+    people = "A note of mine above.\n\n" + world.pull(1)["body"] + "\n\nAnd below."
+    world.pull(1)["body"] = people
+    world.pull(1)["labels"].append({"name": "urgent"})
+    world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = nowhere"))})
+    main = world.commit("a mistake")
+    world.writes()
+    result = world.bot()
+    assert result.exit == 0, result.stderr
+    assert len(world.state.pulls) == 1
+    assert world.labels(1) == {"rebase", "needs-decision", "urgent"}
+    body = world.pull(1)["body"]
+    assert body.startswith("A note of mine above.")
+    assert body.endswith("And below.")
+    assert "**unbound**" in body
+    assert "#### To decide" in body
+    assert world.pull(1)["title"].endswith("(carried 0, review 1)")
+    head = world.refs()[BRANCH]
+    assert head != first
+    assert world.git("rev-parse", f"{head}^", cwd=world.bare) == main  # one commit on today's main
+    assert 'pin = { tag = "v1.0.0"' in world.show(BRANCH, "patchset/p/patch.toml")  # nobody has agreed to it yet
+    world.writes()
+    world.bot()
+    assert world.writes() == []
+
+
+def test_next_tag_supersedes(world: World) -> None:
+    world.bot()
+    world.pull(1)["labels"] += [{"name": "urgent"}]
+    old = world.refs()[BRANCH]
+    world.case.tag("v1.2.0", NEWER)
+    result = world.bot()
+    assert result.exit == 0, result.stderr
+    assert [pull["state"] for pull in world.state.pulls] == ["closed", "open"]
+    assert world.said(1) == ["<!-- rebasekit superseded by=2 -->\nsuperseded by #2, which is about v1.2.0."]
+    assert world.labels(2) == {"rebase", "clean", "urgent"}
+    assert world.refs()[BRANCH] == old
+    before, _ = world.refs(), world.writes()
+    assert world.bot().exit == 0
+    assert world.writes() == []
+    assert world.refs() == before
+
+
+def test_several_new_tags_are_carried_in_order(world: World) -> None:
+    world.case.tag("v1.2.0rc1", NEWER)
+    world.case.tag("v1.2.0", NEWER)
+    assert world.bot().exit == 0
+    assert [(p["head"]["ref"], p["state"]) for p in world.state.pulls] == [
+        ("rebasekit/v1.1.0", "closed"),
+        ("rebasekit/v1.2.0", "open"),
+    ]
+    assert "refs/heads/rebasekit/v1.2.0rc1" not in world.refs()
+
+
+def test_only_the_newest_and_pre_releases_by_choice(world: World) -> None:
+    world.case.tag("v1.2.0rc1", NEWER)
+    assert world.bot("--newest", "--pre").exit == 0
+    assert [p["head"]["ref"] for p in world.state.pulls] == ["rebasekit/v1.2.0rc1"]
+    result = world.bot("--pre")
+    assert "v1.1.0  left alone: a newer release has a pull request #1" in result.stdout
+    assert len(world.state.pulls) == 1
+    assert BRANCH not in world.refs()
+
+
+def test_a_foreign_commit_stops_it_and_it_says_so_once(world: World) -> None:
+    world.bot()
+    theirs = world.push("rebasekit/v1.1.0", {"note": "mine\n"})
+    world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
+    world.commit("another line")
+    for _ in range(2):
+        result = world.bot()
+        assert result.exit == 0
+        assert "stopped: somebody else pushed" in result.stdout
+    assert len(world.said(1)) == 1
+    assert "leaves this branch" in world.said(1)[0]
+    assert world.refs()[BRANCH] == theirs
+    assert world.pull(1)["state"] == "open"
+    world.case.tag("v1.2.0", NEWER)  # a newer release does not take somebody's work away
+    assert world.bot().exit == 0
+    assert [p["state"] for p in world.state.pulls] == ["open", "open"]
+
+
+def test_an_amended_commit_is_foreign(world: World) -> None:
+    world.bot()
+    there = world.root / "amend"
+    world.git("clone", "-q", "-b", "rebasekit/v1.1.0", str(world.bare), str(there), cwd=world.root)
+    (there / "extra").write_text("x\n")
+    world.git("add", "--all", cwd=there)
+    who = {"GIT_COMMITTER_NAME": "rebasekit", "GIT_COMMITTER_EMAIL": "rebasekit@localhost"}
+    world.git("commit", "-q", "--amend", "--no-edit", cwd=there, **who)  # even under our name
+    world.git("push", "-q", "-f", "origin", "HEAD:rebasekit/v1.1.0", cwd=there)
+    before = world.refs()
+    assert "stopped" in world.bot().stdout
+    assert world.refs() == before
+
+
+def test_pause_on_a_pull_request(world: World) -> None:
+    world.bot()
+    world.pull(1)["labels"].append({"name": "rebasekit/pause"})
+    world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
+    world.commit("another line")
+    before, _ = world.refs(), world.writes()
+    result = world.bot()
+    assert "paused #1" in result.stdout
+    assert world.writes() == []
+    assert world.refs() == before
+    world.case.tag("v1.2.0", NEWER)
+    world.bot()
+    assert world.pull(1)["state"] == "open"
+    assert world.labels(2) == {"rebase", "clean"}
+    world.pull(1)["labels"].pop()
+    world.bot()
+    assert world.pull(1)["state"] == "closed"
+
+
+def test_pause_on_an_issue_stops_everything(world: World) -> None:
+    world.state.add("somebody", title="not now", labels=["rebasekit/pause"])
+    before = world.refs()
+    result = world.bot()
+    assert result.exit == 0
+    assert "#1 has the label that stops the bot" in result.stderr
+    assert world.writes() == []
+    assert world.refs() == before
+
+
+def test_conflict_is_a_draft_until_it_is_solved(world: World) -> None:
+    world.case.tag("v1.2.0", GONE)
+    assert world.bot("--tag", "v1.2.0").exit == 0
+    assert world.pull(1)["draft"] is True
+    assert world.labels(1) == {"rebase", "conflict"}
+    assert world.pull(1)["title"].endswith("(carried 0, conflict 1)")
+    assert "**missing**" in world.pull(1)["body"]
+    branch = "refs/heads/rebasekit/v1.2.0"
+    assert 'tag = "v1.0.0"' in world.show(branch, "patchset/p/patch.toml")  # the pin that a person gave it
+    solved = 'id = "y"\nfile = "a.py"\nscope = "g"\nplace = "first"\nlines = "y = 2"\ntags = ">=v1.2.0"'
+    world.case.write({"patchset/p/patch.toml": patch_toml(solved)})
+    world.commit("solved")
+    assert world.bot("--tag", "v1.2.0").exit == 0
+    assert world.pull(1)["draft"] is False
+    assert world.labels(1) == {"rebase", "clean"}
+
+
+def test_no_drafts_in_this_repository(near: World) -> None:
+    near.state.drafts = False
+    near.case.tag("v1.2.0", GONE)
+    assert near.bot("--tag", "v1.2.0").exit == 0
+    assert near.pull(1)["draft"] is False
+    assert near.labels(1) == {"rebase", "conflict"}
+
+
+def test_what_people_closed_stays_closed(world: World) -> None:
+    world.bot()
+    world.pull(1)["state"] = "closed"
+    world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
+    world.commit("another line")
+    before, _ = world.refs(), world.writes()
+    assert "left alone: somebody closed it #1" in world.bot().stdout
+    assert world.writes() == []
+    assert world.refs() == before
+
+
+def test_merged_is_left_and_its_base_moves_on(world: World) -> None:
+    world.bot()
+    world.git("fetch", "-q", "origin", "rebasekit/v1.1.0")
+    world.git("merge", "-q", "--ff-only", "FETCH_HEAD")
+    world.git("push", "-q", "origin", "HEAD:main")
+    world.pull(1).update(state="closed", merged_at="2026-01-05T08:00:00Z")
+    world.writes()
+    assert world.bot().exit == 0
+    assert world.writes() == []
+    world.case.tag("v1.2.0", NEWER)
+    world.bot()
+    assert world.pull(2)["title"] == "rebase: upstream v1.1.0 → v1.2.0 (carried 1)"
+
+
+def test_others_are_never_touched(world: World) -> None:
+    """Somebody else's pull request with our mark, one from a fork, and one of ours without the mark."""
+    world.bot()
+    mark = world.pull(1)["body"]
+    theirs = opened(world.state, "somebody", "rebasekit/v1.0.1", "0" * 40, body=mark, title="theirs")
+    world.git("push", "-q", str(world.bare), "main:rebasekit/v1.0.1", "main:other")
+    fork = opened(world.state, BOT, "rebasekit/v1.0.2", "0" * 40, repo="other/fork", body=mark, title="fork")
+    plain = opened(world.state, BOT, "other", "0" * 40, body="no mark", title="plain")
+    before = [dict(entry) for entry in (theirs, fork, plain)]
+    world.case.tag("v1.2.0", NEWER)
+    assert world.bot().exit == 0
+    assert [dict(entry) for entry in (theirs, fork, plain)] == before
+    assert not any(world.said(entry["number"]) for entry in (theirs, fork, plain))
+    assert world.pull(1)["state"] == "closed"
+
+
+def test_a_branch_that_is_not_ours_is_not_pushed_to(world: World) -> None:
+    world.git("push", "-q", "origin", "main:rebasekit/v1.1.0")
+    before = world.refs()
+    result = world.bot()
+    assert result.exit == 4
+    assert world.refs() == before
+    assert world.state.pulls == []
+    (issue,) = world.state.issues
+    assert "commits that are not the bot's" in issue["body"]
+
+
+def test_a_workflows_own_token(world: World) -> None:
+    world.state.users = {TOKEN: User("github-actions[bot]", whole=False)}
+    assert world.bot().exit == 4  # it has to be told, outside of a workflow
+    for extra in ({"GITHUB_ACTIONS": "true"}, {"GITHUB_ACTIONS": "true"}):
+        assert world.bot(**extra).exit == 0
+    assert len(world.state.pulls) == 1
+    assert world.bot("--login", "github-actions[bot]").exit == 0
+    assert len(world.state.pulls) == 1
+
+
+def test_half_done_runs_are_finished(world: World) -> None:
+    """The branch was pushed and the forge went away; then the labels were missing."""
+    world.state.faults = [Fault("POST", "/pulls$", 403, body={"message": "no"}, times=1)]
+    assert world.bot().exit == 4
+    assert BRANCH in world.refs()
+    assert world.state.pulls == []
+    world.state.faults = [Fault("POST", "/labels$", 403, body={"message": "no"}, times=1)]
+    assert world.bot().exit == 4
+    assert world.labels(2) == set()
+    assert world.bot().exit == 0
+    assert world.labels(2) == {"rebase", "clean"}
+    assert [(issue["number"], issue["state"]) for issue in world.state.issues] == [(1, "closed")]
+
+
+def test_a_project_below_the_top_of_its_repository(world: World) -> None:
+    world.git("rm", "-q", "-r", "patchset")
+    world.case.write({"deep/er/patchset/p/patch.toml": patch_toml(HUNK)})
+    text = f'base = "v1.0.0"\npatches = ["p"]\n\n[upstream]\nkind = "git"\nurl = "{world.case.repository}"\n'
+    world.case.write({"deep/er/patchset/series.toml": text})
+    world.commit("moved")
+    assert world.bot("-C", "deep/er").exit == 0
+    assert world.show(BRANCH, "deep/er/patchset/series.toml").startswith('base = "v1.1.0"')
+    assert world.show(BRANCH, "deep/er/upstream-map/v1.1.0.toml")

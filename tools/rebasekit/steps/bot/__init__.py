@@ -1,0 +1,1 @@
+"""The bot: new releases found, carried, tried, and shown as pull requests."""
