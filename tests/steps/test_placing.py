@@ -215,3 +215,96 @@ def test_twins_told_apart_by_their_guard(tmp_path: Path) -> None:
         tmp_path / "b", upstream={"v1.0.0": {"m.py": text(twins)}}, patchset={"fix/patch.toml": patch_toml(plain)}
     )
     assert case.run("rebase", "v1.0.0").placements == {"fix/h": "ambiguous"}
+
+
+TWO = """
+    if is_cuda():
+        def load(path):
+            data = read(path)
+            value = parse(data)
+            return value
+    else:
+        def load(path):
+            data = read(path)
+            value = parse(data)
+            return value, None
+"""
+ELSE = {"file": "m.py", "place": "after", "at": "value = parse(...)", "lines": "print(value)"}
+
+
+def test_a_deleted_twin_is_not_followed_to_the_other(tmp_path: Path) -> None:
+    """With its twin gone a definition needs no qualifier: that makes it no new one."""
+    new = TWO[: TWO.index("    else:")]
+    result = carry(tmp_path, {"m.py": TWO}, {"m.py": new}, hunk(id="h", scope="load[else is_cuda()]", **ELSE))
+    assert outcome(result) == ("missing", 3)
+
+
+def test_which_twin_was_kept_is_for_a_person_to_say(tmp_path: Path) -> None:
+    """Unwrapped, what is left looks as much like the one as like the other."""
+    new = textwrap.indent(textwrap.dedent(TWO[TWO.index("        def") : TWO.index("    else:")]), "    ")
+    result = carry(tmp_path, {"m.py": TWO}, {"m.py": new}, hunk(id="h", scope="load[else is_cuda()]", **ELSE))
+    assert outcome(result) == ("ambiguous", 3)
+
+
+PAIR = """
+    def one(path):
+        data = read(path)
+        value = parse(data)
+        return value
+
+
+    def other(path):
+        data = read(path)
+        value = parse(data)
+        return value, None
+"""
+
+
+def test_a_twin_that_came_along_with_its_file_is_nothing_new(tmp_path: Path) -> None:
+    """The file has another name, and the anchor's statement changed in its own function only."""
+    head, _, tail = PAIR.partition("    def other")
+    new = head + "    def other" + tail.replace("value", "result")
+    ours = hunk(id="h", scope="other", **ELSE)
+    result = carry(tmp_path, {"m.py": PAIR}, {"pkg/parts.py": new}, ours)
+    assert outcome(result) == ("missing", 3)
+
+
+METHODS = """
+    class One:
+        def forward(self, x):
+            y = norm(x)
+            return self.proj(y)
+
+
+    class Other:
+        def forward(self, x):
+            y = norm(x)
+            return self.proj(y) + x
+"""
+
+
+def test_a_namesake_that_came_along_with_its_file_is_nothing_new(tmp_path: Path) -> None:
+    """A class is deleted while its file gets another name: the same method of another class is not its successor."""
+    new = METHODS[METHODS.index("    class Other") :]
+    ours = hunk(id="h", file="m.py", scope="One.forward", place="after", at="y = norm(x)", lines="print(y)")
+    result = carry(tmp_path, {"m.py": METHODS}, {"parts.py": new}, ours)
+    assert outcome(result) == ("missing", 3)
+
+
+@pytest.mark.parametrize("place", ["replace", "delete"])
+def test_what_is_taken_out_with_a_changed_function_in_it(tmp_path: Path, place: str) -> None:
+    """The module's digest leaves bodies out; a hunk that takes a statement with a body out does not."""
+    keys = {"id": "h", "file": "m.py", "place": place, "at": "if is_cuda(): ..."}
+    ours = hunk(**keys, lines="load = None") if place == "replace" else hunk(**keys)
+    old = TWO + "\n    x = 1\n"
+    result = carry(tmp_path, {"m.py": old}, {"m.py": old.replace("value, None", "value, True")}, ours)
+    assert outcome(result) == ("conflict", 3)
+
+
+def test_a_copy_is_no_move(tmp_path: Path) -> None:
+    """A new function has the anchor's statement and the next one; the next one is also where it always was."""
+    copy = PAIR[: PAIR.index("    def other")].replace("def one", "def third")
+    new = copy + PAIR.replace("value = parse", "result = parse", 1)
+    ours = hunk(id="h", file="m.py", scope="one", place="after", at="value = parse(data)", lines="print(value)")
+    result = carry(tmp_path, {"m.py": PAIR}, {"m.py": new}, ours)
+    assert outcome(result) == ("missing", 3)

@@ -74,6 +74,8 @@ def follow(trees: Trees, old: Landing, pin: Tag, tag: Tag) -> Landing | Lost:
         near = _nearest_twins(source, old) if source else ()
         return Lost(f"`{old.scope.name or old.file}` is gone and nothing new looks like it", near)
     best = options[0]
+    if twin := _other_origin(trees, old, best, tag):
+        return Lost(f"`{best.scope.label}` may as well be what became of `{twin}`", (best.spot,), ambiguous=True)
     rivals = [o for o in options[1:] if best.likeness - o.likeness < MARGIN]
     if rivals:
         return Lost(
@@ -108,15 +110,73 @@ def _look_alikes(trees: Trees, old: Landing, pin: Tag, tag: Tag) -> list[Landing
         source, before = _read(trees, tag, file), _read(trees, pin, file)
         if source is None:
             continue
-        known = {scope.label for scope in walk(module_scope(before))} if before else set()
+        identities = _identities(source)
+        known, same = _labels(before), _identities(before)
         for scope in walk(module_scope(source)):
             kept = _tail(scope.name) == tail
-            if scope.label in known or type(scope.node) is not type(old.scope.node) or not (kept or file == old.file):
+            if type(scope.node) is not type(old.scope.node) or not (kept or file == old.file):
+                continue
+            # a twin whose twin is gone has another label, and is the same one
+            if scope.label in known or identities[scope.label] in same.values():
                 continue
             likeness = _likeness(words, scope, source)
-            if likeness >= (SAME_NAME if kept else NEW_NAME):
+            if likeness >= (SAME_NAME if kept else NEW_NAME) and not came_along(trees, old.file, file, scope, pin, tag):
                 found.append(Landing(file, source, scope, True, likeness + (0.2 if kept else 0.0)))
     return sorted(found, key=lambda option: -option.likeness)
+
+
+def came_along(trees: Trees, old: str, file: str, scope: Scope, pin: Tag, tag: Tag) -> Scope | None:
+    """The same scope in another file at the pin, from which it is gone: then it moved here, and is nothing new."""
+    if not scope.name:
+        before = trees.origin(pin, tag, file)
+        source = _read(trees, pin, before) if before else None
+        return module_scope(source) if source else None
+    for other in dict.fromkeys([old, *trees.defining(pin, _tail(scope.name))]):
+        then = _read(trees, pin, other) if other != file else None
+        stood = find(then, scope.label) if then else []
+        if stood:
+            now = _read(trees, tag, other)
+            if now is None or not find(now, scope.label):
+                return stood[0]
+    return None
+
+
+def _other_origin(trees: Trees, old: Landing, best: Landing, tag: Tag) -> str:
+    """The label of another scope of the old file that is gone too and looks as much like the new one; else empty."""
+    if best.scope.label == old.scope.label:
+        return ""
+    files = {old.file, best.file}
+    there = [_identities(_read(trees, tag, file)) for file in sorted(files)]
+    words, was = tokens(best.scope.text(best.source)) or [], _identities(old.source)
+    for scope in walk(module_scope(old.source)):
+        identity = was[scope.label]
+        if scope.label == old.scope.label or type(scope.node) is not type(best.scope.node):
+            continue
+        if any(identity in known.values() for known in there):
+            continue
+        bonus = 0.2 if _tail(scope.name) == _tail(best.scope.name) else 0.0
+        if _likeness(words, scope, old.source) + bonus > best.likeness - MARGIN:
+            return scope.label
+    return ""
+
+
+def _labels(source: Source | None) -> set[str]:
+    return {scope.label for scope in walk(module_scope(source))} if source else set()
+
+
+def _identities(source: Source | None) -> dict[str, tuple[object, ...]]:
+    """What names each scope whether it has twins or not: the names around it, each with decorators and guards."""
+    found: dict[str, tuple[object, ...]] = {}
+
+    def add(scope: Scope, above: tuple[object, ...]) -> None:
+        own = (*above, scope.name, scope.marks)
+        found[scope.label] = own
+        for child in scope.children:
+            add(child, own)
+
+    if source is not None:
+        add(module_scope(source), ())
+    return found
 
 
 def _read(trees: Trees, tag: Tag, file: str) -> Source | None:

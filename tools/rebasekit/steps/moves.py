@@ -15,7 +15,7 @@ from rebasekit.model.hunk import Form
 from rebasekit.model.placement import Spot
 from rebasekit.model.tag import Tag, in_range
 from rebasekit.patches.moves import Location, Move
-from rebasekit.steps.landing import Landing, Lost
+from rebasekit.steps.landing import Landing, Lost, came_along
 from rebasekit.steps.trees import Trees
 from rebasekit.steps.trial import Trial, anchor_text
 
@@ -72,7 +72,10 @@ def statement_moved(trees: Trees, trial: Trial, old: Landing, new: Landing, tag:
                 continue
             for candidate in candidates(scope):
                 if _same(candidate.node, wanted.node):
-                    neighbour = _neighbour(wanted, candidate)
+                    stood = came_along(trees, old.file, file, scope, pin, tag)
+                    if stood and _holds(stood, wanted.node):
+                        continue
+                    neighbour = _neighbour(wanted, candidate, new.scope)
                     landing = Landing(file, source, scope, True)
                     if neighbour:
                         found.append(Moved(landing, _as_match(trial.matches[0], candidate), neighbour))
@@ -113,11 +116,11 @@ def _elsewhere(trees: Trees, tag: Tag, trial: Trial) -> list[str]:
 
 
 def _scopes_with(source: Source, node: ast.stmt) -> set[str]:
-    return {
-        scope.label
-        for scope in walk(module_scope(source))
-        if any(_same(candidate.node, node) for candidate in candidates(scope))
-    }
+    return {scope.label for scope in walk(module_scope(source)) if _holds(scope, node)}
+
+
+def _holds(scope: Scope, node: ast.stmt) -> bool:
+    return any(_same(candidate.node, node) for candidate in candidates(scope))
 
 
 def _same(a: ast.stmt, b: ast.stmt) -> bool:
@@ -125,10 +128,11 @@ def _same(a: ast.stmt, b: ast.stmt) -> bool:
     return type(a) is type(b) and fingerprint(a) == fingerprint(b) and ast.dump(a) == ast.dump(b)
 
 
-def _neighbour(old: Candidate, new: Candidate) -> str:
+def _neighbour(old: Candidate, new: Candidate, home: Scope) -> str:
+    """Which statement came along; one that is still where it was did not, and the new place is a copy."""
     for step, word in ((1, "next statement"), (-1, "statement before")):
         a, b = _beside(old, step), _beside(new, step)
-        if a is not None and b is not None and ast.dump(a) == ast.dump(b):
+        if a is not None and b is not None and ast.dump(a) == ast.dump(b) and not _holds(home, a):
             return word
     return ""
 

@@ -54,10 +54,17 @@ class Trees:
 
     def renamed(self, old: Tag, new: Tag, path: str) -> str | None:
         """Where git sees the file go between two tags."""
+        return self._moved(old, new).get(path)
+
+    def origin(self, old: Tag, new: Tag, path: str) -> str | None:
+        """Where git sees a file come from."""
+        return next((before for before, after in self._moved(old, new).items() if after == path), None)
+
+    def _moved(self, old: Tag, new: Tag) -> dict[str, str]:
         key = (old.name, new.name)
         if key not in self._renames:
             self._renames[key] = self.files.renames(*key)
-        return self._renames[key].get(path)
+        return self._renames[key]
 
     def defining(self, tag: Tag, name: str) -> list[str]:
         """Files with a definition of that name."""

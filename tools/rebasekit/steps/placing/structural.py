@@ -23,6 +23,9 @@ from rebasekit.steps.placing.question import Placed, Question
 from rebasekit.steps.placing.sides import applied, with_hunk
 from rebasekit.steps.trial import Trial, anchor_matches, anchored, attempt
 
+# the digest of a module or class leaves out what is in its definitions, and these may take a definition out
+TAKES_OUT = (Place.REPLACE, Place.DELETE)
+
 
 def structural(question: Question, old: Landing | None, new: Landing) -> Placed:
     form = question.form
@@ -117,7 +120,7 @@ def _checked(
         if question.pin != question.tag:
             return conflicting(question, old, new, sides, f"the anchor does not fit the pin {question.pin}")
         placement = applied(question, old, new, "anchor only", trial, False)
-    elif unchanged:
+    elif unchanged and (form.place not in TAKES_OUT or trial.anchor == trial_old.anchor):
         placement = applied(question, old, new, "unchanged", trial, True)
     else:
         agreement = crosscheck.agree(sides, trial.after)

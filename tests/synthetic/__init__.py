@@ -1,0 +1,1 @@
+"""Made-up upstreams, their changes, our changes, and what has to come out, known without asking rebasekit."""
