@@ -68,7 +68,7 @@ INFO = {
     "speculative_algorithm": None,
     "mamba_full_memory_ratio": 0.9,
     "mamba_radix_cache_strategy": "no_buffer",
-    "max_mamba_cache_size": None,
+    "max_mamba_cache_size": 32,
     "enable_int8_mamba_checkpoint": False,
     "int8_mamba_ckpt_size": None,
     "max_total_num_tokens": 34_850_938,

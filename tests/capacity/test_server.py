@@ -28,6 +28,11 @@ def test_a_running_server(serve):
     assert abs(found.kv_bytes - 8.309 * GIB) < 2
 
 
+def test_states_that_a_server_fitted_to_its_memory_are_predicted_and_not_taken_from_it():
+    found = running({**INFO, "max_mamba_cache_size": None})
+    assert (found.flags.max_mamba_cache_size, found.state_slots) == (None, 32)
+
+
 def test_a_server_that_knows_the_old_name_only(serve):
     assert fetch(serve({"/get_server_info": (200, json.dumps(INFO))})) == INFO
 

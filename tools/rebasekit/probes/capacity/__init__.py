@@ -4,12 +4,13 @@ Nothing here starts anything, and nothing imports the release. The formulas are 
 what differs between releases is data in `release.py`. All sizes are bytes on one rank unless a name says otherwise.
 """
 
-from rebasekit.probes.capacity.advice import Advice, Situation, advise
+from rebasekit.probes.capacity.advice import advise
 from rebasekit.probes.capacity.budget import Memory, Pools, solve
 from rebasekit.probes.capacity.chains import Fit, fit
 from rebasekit.probes.capacity.flags import Flags, flags_from_arguments
 from rebasekit.probes.capacity.model import Linear, Model, read_model
 from rebasekit.probes.capacity.release import Release, release_of
+from rebasekit.probes.capacity.situation import Advice, Situation
 
 __all__ = [
     "Advice",

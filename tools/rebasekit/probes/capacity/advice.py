@@ -3,56 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from rebasekit.errors import RebasekitError
 from rebasekit.model.size import size
-from rebasekit.probes.capacity.budget import Memory, Pools, solve
-from rebasekit.probes.capacity.chains import Fit
-from rebasekit.probes.capacity.flags import Flags
-from rebasekit.probes.capacity.model import Model
-from rebasekit.probes.capacity.release import Release
+from rebasekit.probes.capacity.situation import Advice, Situation
+from rebasekit.probes.capacity.together import together
 
 _STEP = Fraction(1, 1000)
 
 
-@dataclass(frozen=True)
-class Advice:
-    """Flags that belong together, why, and what comes of them."""
-
-    flags: tuple[str, ...]
-    why: str
-    after: str = ""
-
-
-@dataclass(frozen=True)
-class Situation:
-    """A deployment with its pools and the chains that it is to hold."""
-
-    model: Model
-    flags: Flags
-    memory: Memory
-    release: Release
-    pools: Pools
-    fit: Fit | None
-    patched: bool
-    transient: int = 0
-    """Bytes of the dense prefix copies of the longest chain, which are made from the reserve."""
-
-    def solved(self, flags: Flags, *, patched: bool | None = None) -> Pools | None:
-        """The pools with other flags, None where nothing fits."""
-        patched = self.patched if patched is None else patched
-        try:
-            return solve(self.model, flags, self.memory, self.release, patched=patched)
-        except RebasekitError:
-            return None
-
-
 def advise(now: Situation) -> list[Advice]:
     """What to change; nothing when everything fits."""
-    from rebasekit.probes.capacity.together import together
-
     return [*_cap(now), *together(now), *_requests(now), *_context(now), *_uncounted(now), *_transient(now)]
 
 

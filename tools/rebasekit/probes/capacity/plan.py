@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebasekit.errors import RebasekitError
-from rebasekit.probes.capacity.advice import Advice, Situation, advise
+from rebasekit.probes.capacity.advice import advise
 from rebasekit.probes.capacity.budget import Memory, Pools, solve
 from rebasekit.probes.capacity.card import Share, shares
 from rebasekit.probes.capacity.cells import INT2, Cell, cell_of, dense_bytes
@@ -14,6 +14,7 @@ from rebasekit.probes.capacity.chains import Fit, fit
 from rebasekit.probes.capacity.flags import Flags
 from rebasekit.probes.capacity.model import Model
 from rebasekit.probes.capacity.release import Release
+from rebasekit.probes.capacity.situation import Advice, Situation
 
 KINDS = ("float16", "fp8_e4m3", INT2)
 _POINTS = 64

@@ -67,7 +67,7 @@ def running(info: Mapping[str, Any]) -> Running:
     try:
         state = dict(info["internal_states"][0])
         memory = state["memory_usage"]
-        flags = flags_from({**info, "max_mamba_cache_size": state.get("max_mamba_cache_size")})
+        flags = flags_from(info)  # as it was started: what it made of them is to be predicted
         slots = state.get("max_mamba_cache_size")
         requests = state.get("effective_max_running_requests_per_dp")
         return Running(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from rebasekit.model.size import size
-from rebasekit.probes.capacity.advice import Advice, Situation
 from rebasekit.probes.capacity.cells import INT2
 from rebasekit.probes.capacity.chains import Fit, fit, slots_needed
 from rebasekit.probes.capacity.flags import Flags
+from rebasekit.probes.capacity.situation import Advice, Situation
 
 _STEP = Fraction(1, 1000)
 _LARGEST_CHUNK = 32768
