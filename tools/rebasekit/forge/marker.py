@@ -35,8 +35,9 @@ def read(text: str | None, kind: str) -> Mark | None:
 
 
 def framed(mark: Mark, text: str) -> str:
-    """Our part of a body, between the mark and its end."""
-    return f"{mark}\n{text.strip()}\n{_END}"
+    """Our part of a body, between the mark and its end; no text of others in it can pass for a mark."""
+    inside = text.strip().replace("<!-- rebasekit", "<!-\u200b- rebasekit")
+    return f"{mark}\n{inside}\n{_END}"
 
 
 def replaced(body: str | None, mark: Mark, text: str) -> str:

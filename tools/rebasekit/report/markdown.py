@@ -18,12 +18,13 @@ _ESCAPES = str.maketrans(
 
 
 # What may be the id of a commit: the forge would look for it in the reader's repository.
-_HASH = re.compile(r"(?<![0-9A-Za-z])([0-9a-f])(?=[0-9a-f]{6,39}(?![0-9A-Za-z]))")
+_HASH = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{7,}(?![0-9A-Za-z])")
 
 
 def escape(text: str) -> str:
     """`text` as it is within one line of Markdown: no markup, HTML, mention, reference, commit or link."""
-    flat = _HASH.sub(rf"\1{_BLANK}", _flat(text)).translate(_ESCAPES).replace("://", f":{_BLANK}//")
+    flat = _HASH.sub(lambda match: _BLANK.join(re.findall(".{1,6}", match[0])), _flat(text))
+    flat = flat.translate(_ESCAPES).replace("://", f":{_BLANK}//")
     return re.sub(r"(?i)\b(gh|www)(?=[-.])", rf"\1{_BLANK}", flat)
 
 

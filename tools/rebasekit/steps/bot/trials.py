@@ -77,13 +77,13 @@ def planned(space: Workspace, settings: Settings, stuck: bool) -> dict[str, str]
     left: dict[str, str] = {}
     for what, wanted in (("build", settings.build), ("smoke", settings.smoke)):
         if not wanted:
-            left[what] = f"left out with `--no-{what}`"
+            left[what] = f"left out with --no-{what}"
         elif stuck:
             left[what] = "a hunk has no place, so there is nothing to try"
         elif space.series.source.kind != "pypi":
             left[what] = "a release from git has no wheel to put the series into"
     if "smoke" not in left and not (space.root / PLAN).is_file():
-        left["smoke"] = f"there is no `{PLAN}`"
+        left["smoke"] = f"there is no {PLAN}"
     return left
 
 
