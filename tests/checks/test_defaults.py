@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from harness import Case, patch_toml, series
 from rebasekit.checks.defaults import Defaults, ReliedHunk, defaults, propose
 from rebasekit.checks.defaults.relied import Malformed, parse
 from rebasekit.checks.survive.lazy import lazy_facts
-from rebasekit.facts.query import Facts
+from rebasekit.facts.query import Facts, open_facts
+from rebasekit.facts.scan import Scanner
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import ListingTree, blob_id, listing_key
 
@@ -305,6 +307,50 @@ def test_proposals(tmp_path: Path) -> None:
     evict = hunk("evict", "self._ours()")
     assert propose(facts_of(tree(), tmp_path), [evict, INT8]) == {"p/evict": (ENTRY,)}
     assert propose(facts_of(tree("rust"), tmp_path), [INT8]) == {}
+
+
+def test_a_tree_walked_before_gives_the_same_proposals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tape that is kept with a linked tree says what reading its scopes said."""
+    evict = hunk("evict", "self._ours()")
+    texts = {path: textwrap.dedent(text).encode() for path, text in tree().items()}
+    blobs = {blob_id(content): content for content in texts.values()}
+    listing = {path: blob_id(content) for path, content in texts.items()}
+
+    def opened() -> Facts:
+        source = ListingTree(listing_key(listing), listing, lambda ids: ((i, blobs[i]) for i in ids))
+        return open_facts(tmp_path / "cache", source, Settings(entries=("pkg.main",)))
+
+    assert propose(opened(), [evict, INT8]) == {"p/evict": (ENTRY,)}
+    monkeypatch.setattr(Scanner, "process", lambda *_: pytest.fail("a scope was read again"))
+    assert propose(opened(), [evict, INT8]) == {"p/evict": (ENTRY,)}
+
+
+def test_import_writes_down_what_a_patch_relies_on(tmp_path: Path) -> None:
+    texts = {path: textwrap.dedent(text).lstrip("\n") for path, text in tree().items()}
+    head, _, rest = series("v1.0.0", patches=[]).partition("\n\n[upstream]")
+    case = Case(
+        tmp_path,
+        upstream={"v1.0.0": texts},
+        patchset={"series.toml": f'{head}\nentries = ["pkg.main"]\n\n[upstream]{rest}\n'},
+    )
+    old = texts["pkg/component.py"]
+    new = old.replace("        self._ours()\n", "        self._ours()\n        self._log = 1\n")
+    new = new.replace("    def _int8(self): ...\n", "    def _int8(self):\n        return 1\n")
+    lines = [old.splitlines(keepends=True), new.splitlines(keepends=True)]
+    (tmp_path / "fix.diff").write_text("".join(unified_diff(*lines, "a/pkg/component.py", "b/pkg/component.py")))
+    command = ("import", str(tmp_path / "fix.diff"), "--onto", "v1.0.0", "--as")
+    done = case.run(*command, "fix")
+    assert done.exit == 0, done.stderr
+    text = (case.project / "patchset/fix/patch.toml").read_text()
+    assert text.count("relies") == 1
+    assert ENTRY in text
+    assert f"relies on {ENTRY}" in done.stderr
+    assert case.run("defaults", "--tag", "v1.0.0").exit == 0
+    (case.project / "patchset/series.toml").write_text(
+        (case.project / "patchset/series.toml").read_text().replace('"fix"', "")
+    )
+    assert case.run(*command, "plain", "--no-relies").exit == 0
+    assert "relies" not in (case.project / "patchset/plain/patch.toml").read_text()
 
 
 def test_the_commands(tmp_path: Path) -> None:

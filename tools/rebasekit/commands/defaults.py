@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--assume", metavar="NAME=VALUE", action="append", default=[], help="as if the deployment set this; repeatable"
     )
-    parser.add_argument("--propose", action="store_true", help="also propose `relies` entries (takes a minute)")
+    parser.add_argument("--propose", action="store_true", help="also propose `relies` entries (takes seconds)")
     _options.add_json(parser)
 
 

@@ -26,6 +26,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "-p", "--strip", metavar="N", type=int, help="leading parts of the diff's paths to drop (default: found out)"
     )
     parser.add_argument("--exclude", metavar="GLOB", action="append", help="files of the diff to leave out; repeatable")
+    parser.add_argument(
+        "--no-relies", action="store_true", help="do not look for the defaults that lead serving to the hunks"
+    )
     parser.add_argument("--title", help="one line for the patch's header (default: the diff's subject)")
     parser.add_argument("--why", help="why the patch exists")
     parser.add_argument("--removal", help="when the patch should die")
@@ -45,6 +48,7 @@ def run(args: Namespace, console: Console) -> int:
         header=header,
         strip=args.strip,
         exclude=args.exclude or (),
+        relies=not args.no_relies,
         progress=console,
     )
     console.line(f"imported `{patch.name}` with {counted(len(patch.hunks), 'hunk')}")

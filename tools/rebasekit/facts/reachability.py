@@ -120,10 +120,14 @@ class Reachability:
     def _drain(self) -> None:
         while self._certain or self._guessed:
             while self._certain:
-                self._scanner.process(self._certain.popleft())
+                self.scan(self._certain.popleft())
             while self._guessed and not self._certain:
                 scope, origin = self._guessed.popleft()
                 self.mark(scope, origin)
+
+    def scan(self, scope: int) -> None:
+        """Read a scope that runs."""
+        self._scanner.process(scope)
 
     # marking
 
@@ -163,7 +167,7 @@ class Reachability:
         if self._scans:
             self.scan_packages()
 
-    def scan_packages(self) -> None:
+    def scan_packages(self, _origin: Origin = (-1, 0)) -> None:
         self._scans = True
         packages, self._packages = self._packages, {}
         for package, origin in packages.items():

@@ -17,6 +17,7 @@ from rebasekit.steps.edit import check_new_name
 from rebasekit.steps.fileforms import attempts, name_of, with_body
 from rebasekit.steps.headers import described
 from rebasekit.steps.rebase import carry
+from rebasekit.steps.relying import with_relies
 from rebasekit.steps.workspace import Workspace, check_pattern
 from rebasekit.upstream.diffpaths import sections, strip_of
 from rebasekit.upstream.patchfile import FileChange, branch_diff
@@ -34,13 +35,15 @@ def import_patch(
     header: Mapping[str, str],
     strip: int | None = None,
     exclude: Sequence[str] = (),
+    relies: bool = True,
     progress: Progress = SILENT,
 ) -> Patch:
     """Write patch `name` from a diff file, `-` or `REPOSITORY#BRANCH`, made on `onto`; return it.
 
     `strip` is how many leading parts of the diff's paths go (found out when None); `exclude` are globs of paths in
-    the diff to leave out. Raises UsageError when the diff does not fit the release exactly, StateError when it does
-    but the series changes the same text. The patch goes to the end of the series.
+    the diff to leave out; with `relies`, the defaults that lead serving to the hunks' functions are found and written
+    down. Raises UsageError when the diff does not fit the release exactly, StateError when it does but the series
+    changes the same text. The patch goes to the end of the series.
     """
     check_new_name(space, name)
     space.ensure({onto}, progress)
@@ -56,6 +59,8 @@ def import_patch(
     told = {"title": name, "why": WHY, "removal": REMOVAL, **told, **{k: v for k, v in header.items() if v}}
     patch = Patch(name=name, hunks=derived(space, onto, name, changes, progress), **told)  # type: ignore[arg-type]
     _check_series(space, onto, patch)
+    if relies:
+        patch = with_relies(space, onto, patch, progress)
     with Editor(space.root, check=check_pattern) as editor:
         editor.add_patch(patch)
         editor.commit()

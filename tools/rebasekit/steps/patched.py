@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebasekit.facts.query import Facts, open_facts
+from rebasekit.facts.query import Facts, Step, open_facts
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import ListingTree, OverlayTree
 from rebasekit.model.placement import Placement
-from rebasekit.model.progress import SILENT, Progress
+from rebasekit.model.progress import SILENT, Progress, Task
 from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
 from rebasekit.steps.workspace import Workspace
@@ -35,15 +35,20 @@ def settings_of(space: Workspace) -> Settings:
     return Settings(entries=space.series.entries)
 
 
+def stepper(task: Task) -> Step:
+    """What `open_facts` reports, on a bar."""
+    bars: dict[str, int] = {}
+
+    def step(what: str, done: int, total: int) -> None:
+        task.advance(done - bars.get(what, 0))
+        bars[what] = done
+
+    return step
+
+
 def read_patched(space: Workspace, verdict: Verdict, progress: Progress = SILENT) -> Patched:
     """Facts of the tree that a verdict is about; files that did not change are read once for all releases."""
     tag = verdict.tag
-    bars: dict[str, int] = {}
     with progress.task(f"reading {tag}", unit="files") as task:
-
-        def step(what: str, done: int, total: int) -> None:
-            task.advance(done - bars.get(what, 0))
-            bars[what] = done
-
-        facts = open_facts(space.cache / "facts", patched_tree(space, verdict), settings_of(space), step)
+        facts = open_facts(space.cache / "facts", patched_tree(space, verdict), settings_of(space), stepper(task))
     return Patched(tag, facts, verdict.tree, {p.name: p for p in verdict.placements})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebasekit.checks.defaults.cut import Cut
+from rebasekit.checks.defaults.cut import Cut, walk
 from rebasekit.checks.defaults.relied import Malformed, Relied, parse, pinned_text, same
 from rebasekit.checks.defaults.selection import Edge, edges, literal
 from rebasekit.checks.defaults.values import NotRead, Value, values
@@ -145,8 +145,8 @@ class _Check:
             choices = edges(self.new, relied.last, literal(relied.expected), literal(instead))
             if not choices:
                 continue
-            whole = whole or Cut(self.new).serve()
-            rest = Cut(self.new, choices).serve()
+            whole = whole or walk(self.new)
+            rest = Cut(self.new, choices, whole.tape).serve()
             for hunk in self.hunks:
                 dead = cut_off(self.new, hunk, whole, rest)
                 if dead:

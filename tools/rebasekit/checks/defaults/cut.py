@@ -3,47 +3,133 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rebasekit.checks.defaults.foreign import Foreign
 from rebasekit.checks.defaults.selection import Edge
 from rebasekit.facts.collect import paused
+from rebasekit.facts.parts import pack, unpack_part
 from rebasekit.facts.query import Facts
 from rebasekit.facts.reachability import Reachability
 
 Origin = tuple[int, int]
+Step = tuple[str, tuple[Any, ...]]  # what a scope led to: one of Reachability's methods, and its arguments
+_REVISION = 1  # raise when a scope leads to other steps: tapes of older revisions are not used
 _MOST_STEPS = 300  # scopes looked at on the way back to the entry points
 
 
-class Cut(Reachability):
-    """Reachability of serving without some edges. Costs seconds on a large tree, so ask for all hunks at once."""
+class Tape:
+    """What each scope that ran led to. Following a tree again, with other choices, then reads no scope anew."""
 
-    def __init__(self, facts: Facts, edges: Iterable[Edge] = ()) -> None:
+    def __init__(
+        self,
+        steps: dict[int, tuple[Step, ...]] | None = None,
+        outside: dict[tuple[str, int], bool] | None = None,
+    ) -> None:
+        self.steps = steps or {}
+        self.outside = outside or {}
+
+
+def walk(facts: Facts) -> Cut:
+    """Serving as it is; what its scopes led to is kept with the tree."""
+    key = f"tape-{_REVISION}-{facts.settings.key}"
+    kept = facts.parts.answer(key)
+    whole = Cut(facts, (), Tape(*unpack_part(kept)) if kept is not None else None).serve()
+    if kept is None:
+        facts.parts.keep(key, pack((whole.tape.steps, whole.tape.outside)))
+    return whole
+
+
+class Cut(Reachability):
+    """Reachability of serving without some edges.
+
+    The first walk over a large tree costs seconds. Others that share its tape play back what it read, so ask for all
+    hunks at once; they may leave out edges, never add any.
+    """
+
+    def __init__(self, facts: Facts, edges: Iterable[Edge] = (), tape: Tape | None = None) -> None:
         super().__init__(facts.program, facts.resolver, facts.hierarchy, facts.settings)
         edges = list(edges)
+        self.tape = tape if tape is not None else Tape()
+        self._reading: dict[Step, None] | None = None
         self._cut = {(edge.target, edge.scope) for edge in edges}
         self._silent = {(edge.name, edge.scope) for edge in edges if edge.name}
         self._makers: dict[int, int] = {}  # class to the scope that builds it
         self._foreign = Foreign(facts.program, facts.resolver, facts.hierarchy)
 
+    def scan(self, scope: int) -> None:
+        steps = self.tape.steps.get(scope)
+        if steps is None:
+            self._reading = {}
+            super().scan(scope)
+            self.tape.steps[scope], self._reading = tuple(self._reading), None
+            return
+        origin = (scope, 0)
+        for name, arguments in steps:
+            getattr(self, name)(*arguments, origin)
+
+    def _note(self, name: str, *arguments: Any) -> dict[Step, None] | None:
+        """Put a step on the tape; what it leads to is not noted again, until the result is put back."""
+        reading = self._reading
+        if reading is not None:
+            reading[name, arguments] = None
+            self._reading = None
+        return reading
+
     def mark(self, scope: int, origin: Origin) -> None:
+        reading = self._note("mark", scope)
         if (scope, origin[0]) not in self._cut:
             super().mark(scope, origin)
+        self._reading = reading
+
+    def guess(self, scope: int, origin: Origin) -> None:
+        reading = self._note("guess", scope)
+        super().guess(scope, origin)
+        self._reading = reading
+
+    def import_module(self, module: str, origin: Origin) -> None:
+        reading = self._note("import_module", module)
+        super().import_module(module, origin)
+        self._reading = reading
+
+    def scan_package(self, package: str, origin: Origin) -> None:
+        reading = self._note("scan_package", package)
+        super().scan_package(package, origin)
+        self._reading = reading
+
+    def scan_packages(self, origin: Origin = (-1, 0)) -> None:
+        reading = self._note("scan_packages")
+        super().scan_packages(origin)
+        self._reading = reading
 
     def build(self, class_id: int, origin: Origin) -> None:
+        reading = self._note("build", class_id)
         if (class_id, origin[0]) not in self._cut:
             self._makers.setdefault(class_id, origin[0])
             super().build(class_id, origin)
+        self._reading = reading
 
     def demand(self, name: str, origin: Origin) -> None:
         """A bare name on an object from outside the tree asks for no method of the tree."""
-        if name in self._demanded or (name, origin[0]) in self._silent:
+        if name not in self.method_names:
             return
-        if name not in self.method_names or not self._outside(name, origin[0]):
+        reading = self._note("demand", name)
+        wanted = name not in self._demanded and (name, origin[0]) not in self._silent
+        if wanted and not self._is_outside(name, origin[0]):
             super().demand(name, origin)
+        self._reading = reading
 
     def demand_on(self, class_id: int, name: str, origin: Origin) -> None:
+        reading = self._note("demand_on", class_id, name)
         if (name, origin[0]) not in self._silent:
             super().demand_on(class_id, name, origin)
+        self._reading = reading
+
+    def _is_outside(self, name: str, scope: int) -> bool:
+        known = self.tape.outside.get((name, scope))
+        if known is None:
+            known = self.tape.outside[name, scope] = self._outside(name, scope)
+        return known
 
     def _outside(self, name: str, scope: int) -> bool:
         if scope < 0:

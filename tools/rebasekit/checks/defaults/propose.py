@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from rebasekit.checks.defaults.check import ReliedHunk, cut_off, functions
-from rebasekit.checks.defaults.cut import Cut
+from rebasekit.checks.defaults.cut import Cut, walk
 from rebasekit.checks.defaults.deciding import decide, names_in
 from rebasekit.checks.defaults.registries import entries, implementations
 from rebasekit.checks.defaults.relied import Relied
@@ -25,14 +25,14 @@ def propose(facts: Facts, hunks: Sequence[ReliedHunk]) -> dict[str, tuple[str, .
 
     Candidates are the tables and tests on the ways from the entry points; each is then proven by cutting it.
     """
-    whole = Cut(facts).serve()
+    whole = walk(facts)
     search = _Search(facts, whole)
     wanted = [hunk for hunk in hunks if any(whole.reaches(f) for f in functions(facts, hunk))]
     candidates = {hunk.name: search.candidates(hunk) for hunk in wanted}
     found: dict[str, list[str]] = {hunk.name: [] for hunk in wanted}
     for name, value in _shared(list(candidates.values()))[:_MOST]:
         chosen = edges(facts, name, value, (not value) if isinstance(value, bool) else None)
-        rest = Cut(facts, chosen).serve() if chosen else None
+        rest = Cut(facts, chosen, whole.tape).serve() if chosen else None
         for hunk in wanted:
             if rest is not None and (name, value) in candidates[hunk.name] and cut_off(facts, hunk, whole, rest):
                 found[hunk.name].append(f"default {name} == {_quoted(value)}")

@@ -40,7 +40,7 @@ def entries(facts: Facts, index: int) -> Iterator[Entry]:
                 key, name, callee = call.args[0], call.args[1], call.callee
             else:
                 continue
-            if isinstance(callee, str) and isinstance(name, str) and (text := _text(key)) is not None:
+            if isinstance(callee, str) and isinstance(name, str) and (text := text_of(key)) is not None:
                 yield Entry(callee, text, name, scope, call.line)
 
 
@@ -48,7 +48,8 @@ def _inner(callee: Ref) -> Ref:
     return callee[1] if isinstance(callee, tuple) and callee and callee[0] == "r" else None
 
 
-def _text(ref: Ref) -> str | None:
+def text_of(ref: Ref) -> str | None:
+    """The string that a value is, None for anything else."""
     return ref[1] if isinstance(ref, tuple) and len(ref) == 2 and ref[0] == "v" and isinstance(ref[1], str) else None
 
 

@@ -34,8 +34,9 @@ def edges(facts: Facts, name: str, chosen: object, instead: object) -> list[Edge
     if isinstance(chosen, str):
         for index in sorted(_files(facts, readers)):
             found.extend(_entries(facts, index, chosen, instead))
+    aliases = _Aliases(facts, name)
     for scope in sorted({other for reader in readers for other in _siblings(facts, reader)}):
-        found.extend(_branches(facts, scope, name, chosen, instead))
+        found.extend(_branches(facts, scope, aliases.of(scope), chosen, instead))
     return list(dict.fromkeys(found))
 
 
@@ -89,11 +90,10 @@ def _entries(facts: Facts, index: int, chosen: str, instead: object) -> Iterator
                 yield from (Edge(target, scope, line) for target in targets if target not in others)
 
 
-def _branches(facts: Facts, scope: int, name: str, chosen: object, instead: object) -> Iterator[Edge]:
+def _branches(facts: Facts, scope: int, names: set[str], chosen: object, instead: object) -> Iterator[Edge]:
     """Definitions named only under tests that the one value passes and the other fails."""
     index, local = facts.program.locate(scope)
     file = facts.program.file(index)
-    names = _aliases(facts, scope, name)
     closed: dict[int, bool] = {0: False}
 
     def only(guard: int) -> bool:
@@ -150,19 +150,39 @@ def _chains(refs: tuple[Ref, ...]) -> Iterator[str]:
             yield from _chains(tuple(item[1] for item in ref[1:]))
 
 
-def _aliases(facts: Facts, scope: int, name: str) -> set[str]:
-    """The name, and what the scope or its class stores it under (`backend = envs.NAME.get()`)."""
-    found = {name}
-    receiver = facts.types.receiver(scope)
-    bodies = [scope, *(_siblings(facts, scope) if receiver is not None else ())]
-    for _ in range(_FAR):
-        for body in dict.fromkeys(bodies):
-            for assign in facts.program.body(body).assigns:
-                if isinstance(assign.target, str) and _reads(assign.value, found):
-                    target = assign.target
-                    if body == scope or "." in target:
-                        found.add(target.rpartition(".")[2])
-    return found
+class _Aliases:
+    """What a value is stored under: in attributes of the classes that read it, and in one scope's own names."""
+
+    def __init__(self, facts: Facts, name: str) -> None:
+        self.facts = facts
+        self.name = name
+        self._classes: dict[int, set[str]] = {}
+
+    def of(self, scope: int) -> set[str]:
+        """Last parts of the chains that may hold the value in a scope (`backend = envs.NAME.get()`)."""
+        receiver = self.facts.types.receiver(scope)
+        if receiver is None:
+            return self._inside(scope, {self.name})
+        shared = self._classes.get(receiver[1])
+        if shared is None:
+            shared = {self.name}
+            for _ in range(_FAR):
+                for method in _siblings(self.facts, scope):
+                    shared |= self._inside(method, shared, attributes=True)
+            self._classes[receiver[1]] = shared
+        return self._inside(scope, shared)
+
+    def _inside(self, scope: int, names: set[str], attributes: bool = False) -> set[str]:
+        """The names and those that they are assigned to in one scope; `attributes` leaves out its locals."""
+        assigns = [a for a in self.facts.program.body(scope).assigns if isinstance(a.target, str)]
+        found, kept = set(names), set(names)
+        for _ in range(_FAR):
+            for assign in assigns:
+                if _reads(assign.value, found):
+                    found.add(assign.target.rpartition(".")[2])
+                    if "." in assign.target or not attributes:
+                        kept.add(assign.target.rpartition(".")[2])
+        return kept
 
 
 def _reads(ref: Ref, names: set[str]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
-from rebasekit.checks.defaults.registries import entries_of
+from rebasekit.checks.defaults.registries import entries_of, text_of
 from rebasekit.checks.defaults.relied import Relied
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Ref
@@ -79,8 +80,22 @@ def given(text: str) -> str | None:
     return ast.unparse(node.args[0]) if node.args else None
 
 
-def _environment(facts: Facts, name: str) -> Iterator[Value]:
+_Reads = dict[str, list[Value]]
+# Whole trees of these are asked for one name after another.
+_ENVIRONMENTS: WeakKeyDictionary[Facts, _Reads] = WeakKeyDictionary()
+
+
+def _environment(facts: Facts, name: str) -> list[Value]:
     """`os.getenv("NAME", default)`, `os.environ.get(…)` and helpers that pass their argument on to them."""
+    known = _ENVIRONMENTS.get(facts)
+    if known is None:
+        known = _ENVIRONMENTS[facts] = {}
+        for variable, value in _environment_reads(facts):
+            known.setdefault(variable, []).append(value)
+    return known.get(name, [])
+
+
+def _environment_reads(facts: Facts) -> Iterator[tuple[str, Value]]:
     direct = {scope for word in _GETTERS for scope in facts.mentions(word)}
     helpers = {facts.program.scope(s).short for s in direct if facts.program.scope(s).parameters}
     scopes = direct | {scope for helper in helpers for scope in facts.mentions(helper)}
@@ -88,9 +103,10 @@ def _environment(facts: Facts, name: str) -> Iterator[Value]:
         if facts.settings.test_pattern.search(facts.path(scope)):
             continue
         for call in facts.program.body(scope).calls:
-            if call.args[:1] == (("v", name),) and _reads(call.callee, helpers):
+            variable = text_of(call.args[0]) if call.args else None
+            if variable is not None and _reads(call.callee, helpers):
                 value = call.args[1] if len(call.args) > 1 else next((k[1] for k in call.keywords), None)
-                yield Value(_source(value), facts.path(scope), call.line)
+                yield variable, Value(_source(value), facts.path(scope), call.line)
 
 
 def _reads(callee: Ref, helpers: set[str]) -> bool:
