@@ -108,6 +108,32 @@ def test_same_as_git_on_the_text(base: str, ours: str, theirs: str) -> None:
         assert merge.text.encode() == text
 
 
+_LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n"]), max_size=4)
+
+
+@settings(max_examples=80, deadline=None)
+@given(_LINES, _LINES, st.lists(st.sampled_from(["a\n", "b\n", "k\n"]), max_size=4), _LINES, _LINES, _LINES, _LINES)
+def test_changes_apart_are_as_git_merges_them(
+    head: list[str],
+    one: list[str],
+    gap: list[str],
+    two: list[str],
+    tail: list[str],
+    new_one: list[str],
+    new_two: list[str],
+) -> None:
+    base = "".join([*head, *one, *gap, *two, *tail])
+    ours, theirs = "".join([*head, *new_one, *gap, *two, *tail]), "".join([*head, *one, *gap, *new_two, *tail])
+    merge = merge3(base, ours, theirs)
+    assert (merge.text.encode(), merge.conflicts) == raw_merge(base, ours, theirs) or merge.conflicts
+    assert merge.conflicts == raw_merge(base, ours, theirs)[1]
+
+
+def test_changes_far_apart_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "run", lambda *a, **k: pytest.fail("a process ran"))
+    assert merge3("a\nk\nb\n", "a\na\nk\nb\n", "a\nk\nc\nb\n").text == "a\na\nk\nc\nb\n"
+
+
 def test_unified_diff_tells_the_missing_newline() -> None:
     assert diff_unified("a\n", "a\n", "x.py") == ""
     diff = diff_unified("a\nb", "a\nc\n", "x.py", "y.py")

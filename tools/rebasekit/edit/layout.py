@@ -8,7 +8,7 @@ import re
 import tokenize
 import warnings
 
-from rebasekit.edit.source import split_lines
+from rebasekit.edit.source import LINE, split_lines
 
 _BLANK = re.compile(r"[ \t\f]*(?:\r\n|\n|\r)?")
 _CLAUSE = re.compile(r"\s*(elif|else|except|finally|case)\b")
@@ -89,7 +89,8 @@ def indent_of(line: str) -> str:
 def block_margin(text: str) -> str:
     """Indentation of the first line of code, or of the first comment where there is no code."""
     margin = ""
-    for line in split_lines(text):
+    for found in LINE.finditer(text):
+        line = found[0]
         if _BLANK.fullmatch(line):
             continue
         if not line.lstrip().startswith("#"):

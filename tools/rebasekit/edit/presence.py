@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from rebasekit.edit.match import is_elif
 from rebasekit.edit.scopes import DEFINITIONS, Scope
 
 Run = list[ast.stmt]
+_SILENT = {"annotation", "returns", "type_comment", "simple", "ctx"}
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,13 @@ def weight(node: ast.AST) -> int:
 
 
 def _runs(ours: Run, scope: Scope) -> Iterator[Found]:
-    want_exact = [ast.dump(_plain(s)) for s in ours]
-    want_named = _alpha(ours)
+    want_exact, want_named = [_spelled(s) for s in ours], _alpha(ours)
     for body, guards in statement_lists(scope):
         for index in range(len(body) - len(ours) + 1):
             window = body[index : index + len(ours)]
             if any(fingerprint(a) != fingerprint(b) for a, b in zip(window, ours, strict=True)):
                 continue
-            exact = [ast.dump(_plain(s)) for s in window] == want_exact
+            exact = [_spelled(s) for s in window] == want_exact
             if exact or _alpha(window) == want_named:
                 yield Found(window[0].lineno, guards, id(body), exact)
 
@@ -117,53 +116,53 @@ def fingerprint(node: ast.stmt) -> frozenset[str]:
     return known
 
 
-class _Plain(ast.NodeTransformer):
-    """Annotations say nothing about what runs."""
+@dataclass(frozen=True)
+class _Name:
+    """A variable in a spelling: what renaming may change."""
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is None:
-            return node
-        self.generic_visit(node)
-        return ast.Assign([node.target], node.value, lineno=node.lineno)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        return ast.arg(node.arg, None)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        node.returns = None
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        node.returns = None
-        return node
+    id: str
+    stored: bool
 
 
-def _plain(node: ast.stmt) -> ast.AST:
-    plain: ast.AST = _Plain().visit(copy.deepcopy(node))
-    return plain
+def _spelled(node: ast.AST) -> tuple[object, ...]:
+    """What a node says as a flat tuple, without annotations, which say nothing about what runs; kept with the node."""
+    known: tuple[object, ...] | None = getattr(node, "_rk_spelled", None)
+    if known is None:
+        known = tuple(_parts(node))
+        node._rk_spelled = known  # type: ignore[attr-defined]
+    return known
 
 
-class _Rename(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
+def _parts(node: object) -> Iterator[object]:
+    if isinstance(node, list):
+        yield len(node)
+        for item in node:
+            yield from _parts(item)
+    elif isinstance(node, ast.Name):
+        yield _Name(node.id, isinstance(node.ctx, ast.Store))
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield from (ast.Assign, 1, *_parts(node.target), *_parts(node.value))
+    elif isinstance(node, ast.AST):
+        yield type(node)
+        for name in node._fields:
+            if name not in _SILENT:
+                yield from _parts(getattr(node, name, None))
+    else:
+        yield type(node)
+        yield node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
-
-def _alpha(run: Run) -> list[str]:
-    """Dumps in which the names that the run itself assigns are numbered."""
-    names: dict[str, str] = {}
-    for statement in run:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.setdefault(node.id, f"${len(names)}")
+def _alpha(run: Run) -> list[object]:
+    """The spelling in which the names that the run itself assigns are numbered."""
+    parts = [part for statement in run for part in _spelled(statement)]
     # a run of one assignment would be like any other assignment of the same value: there the name is all it says
     if len(run) == 1 and not isinstance(run[0], DEFINITIONS):
-        names = {}
-    return [ast.dump(_Rename(names).visit(_plain(s))) for s in run]
+        return parts
+    names: dict[str, int] = {}
+    for part in parts:
+        if isinstance(part, _Name) and part.stored:
+            names.setdefault(part.id, len(names))
+    return [(names[part.id], part.stored) if isinstance(part, _Name) and part.id in names else part for part in parts]
 
 
 def _clashes(ours: Run, new: Scope, base: Scope | None) -> Iterator[tuple[str, int]]:

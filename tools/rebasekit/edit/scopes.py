@@ -105,11 +105,13 @@ def qualifiers(node: Definition, guards: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def module_scope(source: Source) -> Scope:
-    """The whole file as a scope; one per syntax tree, so that what is found in it is found once."""
-    scope: Scope | None = getattr(source.tree, "_rk_scope", None)
+    """The whole file as a scope; one per source, so that what is found in it is found once.
+
+    It is kept with the source and not with the tree: trees without cycles are freed at once.
+    """
+    scope: Scope | None = source.__dict__.get("_rk_scope")
     if scope is None:
-        scope = Scope("", "", source.tree, 1, len(source.lines))
-        source.tree._rk_scope = scope  # type: ignore[attr-defined]
+        scope = source.__dict__["_rk_scope"] = Scope("", "", source.tree, 1, len(source.lines))
     return scope
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _FAR_DECORATOR = re.compile(r"^[ \t\f]*@[ \t]*[(\\]", re.MULTILINE)
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 
 
 class Unreadable(Exception):
@@ -23,7 +23,7 @@ class Unreadable(Exception):
 
 def split_lines(text: str) -> list[str]:
     """Lines with their ends, where Python sees them: `str.splitlines` would also split at form feeds."""
-    return _LINE.findall(text)
+    return LINE.findall(text)
 
 
 def decode(data: bytes) -> tuple[str, str, bytes]:
@@ -118,7 +118,7 @@ class Source:
         return max(1, min(bisect.bisect_right(self.starts, offset), len(self.lines) or 1))
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=32)  # hunks come file by file, and a large file's tree takes 20 MB
 def _source(data: bytes) -> Source:
     text, codec, bom = decode(data)
     source = Source(text, codec, bom)

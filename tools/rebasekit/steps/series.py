@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from rebasekit.edit import scopes
 from rebasekit.edit.match import matches
-from rebasekit.edit.owned import Overlap, Owned, Splice
+from rebasekit.edit.owned import Overlap, Owned, Piece, Splice
 from rebasekit.edit.patterns import parse_pattern
 from rebasekit.edit.source import Source, Unreadable
 from rebasekit.model.finding import Finding
@@ -21,6 +21,8 @@ from rebasekit.steps.placing.place import place
 from rebasekit.steps.placing.question import Placed, Question
 from rebasekit.steps.trees import Trees
 
+_Bytes = bytes  # a method of `Tree` has that name
+_Encoded = tuple[list[Piece], bytes]
 Remembered = Callable[[str], Form | None]
 
 
@@ -34,6 +36,7 @@ class Tree:
     sources: dict[str, Source] = field(default_factory=dict)
     created: dict[str, str] = field(default_factory=dict)  # path → hunk
     deleted: dict[str, str] = field(default_factory=dict)  # path → hunk
+    _bytes: dict[str, _Encoded] = field(default_factory=dict)
 
     def owned(self, path: str, *, text: bool = False) -> Owned:
         if path in self.deleted:
@@ -41,7 +44,8 @@ class Tree:
         if path not in self.files:
             source = self.trees.text(self.tag, path) if text else self.trees.source(self.tag, path)
             assert source is not None
-            self.sources[path], self.files[path] = source, Owned(source.text)
+            self.sources[path] = source.with_text(source.text)  # without the tree, which is large
+            self.files[path] = Owned(source.text)
         return self.files[path]
 
     def create(self, path: str, text: str, owner: str) -> None:
@@ -57,8 +61,15 @@ class Tree:
 
     def bytes(self) -> dict[str, bytes | None]:
         """Every changed file as it now is; None for one that is deleted."""
-        changed = {path: self.sources[path].with_text(owned.text).encode() for path, owned in self.files.items()}
+        changed = {path: self._encoded(path, owned) for path, owned in self.files.items()}
         return {**changed, **dict.fromkeys(self.deleted)}
+
+    def _encoded(self, path: str, owned: Owned) -> _Bytes:
+        """The file's bytes, made anew only after a splice: it is asked for after every patch."""
+        known = self._bytes.get(path)
+        if known is None or known[0] is not owned.pieces:
+            self._bytes[path] = known = (owned.pieces, self.sources[path].with_text(owned.text).encode())
+        return known[1]
 
 
 @dataclass(frozen=True)

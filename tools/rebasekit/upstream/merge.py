@@ -64,6 +64,8 @@ def merge3_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
     for one, other, result in ((ours, theirs, ours), (base, ours, theirs), (base, theirs, ours)):
         if one == other:
             return [_clean(result)] if result else []
+    if apart := _apart(base, ours, theirs):
+        return [_clean(apart)]
     numbers: dict[str, int] = {}
     with tempfile.TemporaryDirectory(prefix="rebasekit-merge-") as name:
         for side, tokens in (("ours", ours), ("base", base), ("theirs", theirs)):
@@ -74,6 +76,34 @@ def merge3_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
         args = ["merge-file", "-p", "--diff3", "ours", "base", "theirs"]
         merged = command.run(args, git_dir=None, cwd=Path(name), env=env, ok=range(128))
     return _parse(merged.decode("ascii").splitlines(), list(numbers))
+
+
+def _apart(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
+    """The merge of two changes that lie apart, which needs no process; None when git has to decide.
+
+    git trims what is the same at both ends as this does, and may then move a group of changed lines past lines that
+    the group has itself. A line between the changes that neither of them has cannot be passed from either side.
+    """
+    first, second = sorted((_changed(base, side), side) for side in (ours, theirs))
+    (start, end), (then, last) = first[0], second[0]
+    if end >= then:
+        return None
+    left, right = (side[at : len(side) - len(base) + to] for (at, to), side in (first, second))
+    moving = {*left, *base[start:end], *right, *base[then:last]}
+    if all(line in moving for line in base[end:then]):
+        return None
+    return [*base[:start], *left, *base[end:then], *right, *base[last:]]
+
+
+def _changed(base: list[str], side: list[str]) -> tuple[int, int]:
+    """The lines of `base` between what it has in common with `side` at both ends."""
+    head, short = 0, min(len(base), len(side))
+    while head < short and base[head] == side[head]:
+        head += 1
+    tail = 0
+    while tail < short - head and base[-1 - tail] == side[-1 - tail]:
+        tail += 1
+    return head, len(base) - tail
 
 
 def _parse(lines: list[str], tokens: list[str]) -> list[TokenSegment]:
