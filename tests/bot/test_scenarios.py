@@ -152,6 +152,14 @@ def test_an_amended_commit_is_foreign(world: World) -> None:
     assert world.refs() == before
 
 
+def test_another_author_takes_over_the_bots_branch(world: World) -> None:
+    world.bot()
+    world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
+    world.commit("another line")
+    assert "updated #1" in world.bot("--author", "Robot <robot@example.invalid>").stdout
+    assert world.git("log", "-1", "--format=%an %ce", BRANCH, cwd=world.bare) == "Robot robot@example.invalid"
+
+
 def test_pause_on_a_pull_request(world: World) -> None:
     world.bot()
     world.pull(1)["labels"].append({"name": "rebasekit/pause"})

@@ -163,6 +163,7 @@ def line(done: Done) -> str:
 
 def without_forge(args: Namespace, console: Console) -> int:
     """`--list` and `--maps`: what the bot would look at, on this checkout, without a token."""
+    from rebasekit.errors import RebasekitError
     from rebasekit.model.tag import Tag
     from rebasekit.steps.bot.find import newer
     from rebasekit.steps.rebase import rebase
@@ -176,7 +177,11 @@ def without_forge(args: Namespace, console: Console) -> int:
         console.machine("-", json.dumps([tag.name for tag in tags]))
         return 0
     for tag in sorted(tags):
-        verdict = rebase(space, tag, progress=console)
+        try:
+            verdict = rebase(space, tag, progress=console)
+        except RebasekitError as error:  # the run that publishes says so where people see it
+            console.error(f"{tag}: {error.message}", hint=error.hint)
+            continue
         counts = ", ".join(f"{word} {number}" for word, number in sorted(verdict.counts().items()))
         console.line(f"{tag}  {counts}")
     return 0
