@@ -66,6 +66,9 @@ def test_the_figures_of_the_table_are_those_that_were_recorded():
         free, weights = memory_from_log("\n".join(run["log"]))
         found = solve(model_of(TINY, "tiny"), flags_from_arguments(run["flags"]), Memory(free, weights), V19)
         assert f"| {run['tokens']:,} | {found.tokens:,} |" in CAPACITY
+        assert f"of {free / GIB:.2f} GiB" in CAPACITY
+        if found.checkpoint_slots:
+            assert f"| {run['state_slots']:,} | {found.state_slots:,} |" in CAPACITY
 
 
 def test_every_release_that_changed_something_is_in_the_text():
