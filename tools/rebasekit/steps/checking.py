@@ -17,6 +17,7 @@ from rebasekit.model.placement import Placement
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
+from rebasekit.steps.cutoff import cut_off
 from rebasekit.steps.patched import Patched, read_patched
 from rebasekit.steps.workspace import Workspace, pin_tag
 
@@ -122,9 +123,20 @@ def _reached(
         placement = new.placements[name]
         before = then.setdefault(old.tag, Reach(old.facts, old.tag.name, assume))
         yield from _needs(placement, now)
+        yield from _cut_off(placement, new, old)
         if (placement.patch, placement.hunk) in said or old is new:
             continue
         yield from _scope_reached(placement, old.placements.get(name), now, before)
+
+
+def _cut_off(placement: Placement, new: Patched, old: Patched) -> Iterator[Finding]:
+    """Lines that a `return` before them keeps from running, which it did not at the pin."""
+    line = cut_off(placement, new.tree.get(placement.file))
+    earlier = old.placements.get(placement.name)
+    if line and old is not new and earlier and not cut_off(earlier, old.tree.get(earlier.file)):
+        message = f"nothing gets to the hunk's lines: line {line} always leaves the block before them"
+        next_ = f"rebasekit show {placement.name}"
+        yield Finding("uncalled", placement.file, _line(placement), message, next_, placement.patch, placement.hunk)
 
 
 def _needs(placement: Placement, now: Reach) -> Iterator[Finding]:

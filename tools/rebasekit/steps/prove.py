@@ -15,6 +15,7 @@ from rebasekit.model.finding import Finding
 from rebasekit.model.hunk import Place
 from rebasekit.model.placement import Placement
 from rebasekit.model.tag import Tag
+from rebasekit.steps.standing import lost_line
 from rebasekit.steps.trees import Trees
 
 # decorators by which one name means several definitions on purpose
@@ -47,6 +48,7 @@ def prove(
         for placement in placements:
             if placement.file == path and placement.outcome.applied:
                 found += _stands(placement, source)
+                found += _says(placement, source, placements)
     return tuple(found)
 
 
@@ -82,6 +84,16 @@ def _stands(placement: Placement, source: Source) -> Iterator[Finding]:
     if depth is not None and want is not None and depth != want:
         message = f"its lines stand {depth} blocks deep in `{placement.scope}`, the record says {want}"
         yield Finding("misplaced", placement.file, placement.lines[0], message, step, placement.patch, placement.hunk)
+
+
+def _says(placement: Placement, source: Source, placements: tuple[Placement, ...]) -> Iterator[Finding]:
+    """Whether the hunk's lines are the ones that it says, all of them."""
+    lost = lost_line(placement, source.text, (p for p in placements if p is not placement))
+    if lost:
+        message = f"`{lost[:60]}` is not on its lines {_span(placement)}" if placement.lines else "none of it is there"
+        first = placement.lines[0] if placement.lines else 0
+        step = f"rebasekit show {placement.name}"
+        yield Finding("misplaced", placement.file, first, message, step, placement.patch, placement.hunk)
 
 
 def _span(placement: Placement) -> str:
