@@ -55,7 +55,10 @@ class Done:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What the forge should show for a release. `state` is the digest of everything that it was made of."""
+    """What the forge should show for a release. `state` is the digest of everything that it was made of.
+
+    With `again`, something could not run, and the next run tries once more; with `anew`, somebody asked for that.
+    """
 
     tag: Tag
     commit: Commit
@@ -66,6 +69,7 @@ class Proposal:
     series: str
     state: str
     again: bool = False
+    anew: bool = False
 
     @property
     def mark(self) -> Mark:
@@ -130,7 +134,8 @@ class Publisher:
             if done is not None:
                 return done
             pull, mark = self._standing(proposal.tag)
-            if pull is not None and mark == proposal.mark.values:
+            same = mark == proposal.mark.values and not proposal.again and not proposal.anew
+            if pull is not None and same:  # another run has been faster
                 return self._same(pull, proposal)
             if self._pushed(proposal):
                 return self._shown(proposal)

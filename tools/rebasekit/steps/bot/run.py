@@ -132,6 +132,7 @@ class Bot:
             series=series_digest(space.series),
             state=state,
             again=tried.again,
+            anew=self.settings.again,
         )
         with alone(self.project, self.times, self.progress):
             return self._publisher.publish(proposal)

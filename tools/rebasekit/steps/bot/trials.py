@@ -181,6 +181,7 @@ def smoke_of(data: Mapping[str, Any]) -> Smoke:
         model=text["model"],
         folder=text["folder"],
         patched=data["patched"] is True,
+        given=data.get("given") is True,
         seconds=float(data["seconds"]),
         versions=_words(data["versions"]),
         steps=tuple(
