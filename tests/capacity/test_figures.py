@@ -72,6 +72,14 @@ def test_slots_of_a_request_by_strategy(flags, slots):
     assert per_request(read(**flags)) == slots
 
 
+def test_every_strategy_beside_the_others():
+    from rebasekit.probes.capacity.states import every_strategy
+
+    expected = {"extra_buffer": 5, "extra_buffer_lazy": 4, "no_buffer": 3, "no radix cache": 1}
+    for flags in ({}, {"disable_radix_cache": True}, {"mamba_radix_cache_strategy": "no_buffer"}):
+        assert every_strategy(read(**flags)) == expected
+
+
 def test_a_lock_that_decode_skips_saves_a_slot_where_there_is_a_buffer():
     from dataclasses import replace
 

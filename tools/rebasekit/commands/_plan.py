@@ -76,12 +76,20 @@ def _lines(plan: Plan, reported: Running | None) -> list[str]:
     if pools.states is not None:
         each = f"{pools.states.per_request} slots each with {pools.states.strategy}"
         found.append(f"state slots allow     {pools.state_requests:,} requests, {each}")
+        others = [f"{name} ({slots}) {pools.state_slots // slots:,}" for name, slots in _strategies(plan).items()]
+        found.append(f"    by strategy       {', '.join(others)}")
     if plan.fit is not None:
         found += _chains(plan)
     copy = size(plan.dense_copy(DENSE_AT))
     made = f"{asked.dense_copies} of them at once" if asked.dense_copies else "none is made"
     found.append(f"dense prefix copy     {copy} at {DENSE_AT:,} tokens, one layer in 16 bit; {made}")
     return found
+
+
+def _strategies(plan: Plan) -> dict[str, int]:
+    from rebasekit.probes.capacity.states import every_strategy
+
+    return every_strategy(plan.deployment.flags)
 
 
 def _own_cell(plan: Plan, reported: Running) -> str:
@@ -153,6 +161,10 @@ def data(plan: Plan, reported: Running | None = None) -> dict[str, Any]:
             "checkpoint_slots": pools.checkpoint_slots,
             "checkpoint_bytes": pools.checkpoint_bytes,
             "counted": pools.counted,
+            "by_strategy": {
+                name: {"slots": slots, "requests": pools.state_slots // slots}
+                for name, slots in _strategies(plan).items()
+            },
         }
     if plan.fit is not None:
         fit = plan.fit

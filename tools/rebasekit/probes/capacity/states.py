@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from rebasekit.errors import UsageError
 from rebasekit.probes.capacity.flags import Flags
@@ -72,6 +73,18 @@ def per_request(flags: Flags) -> int:
     if how == "extra_buffer_lazy" and not overlap:
         raise UsageError("`extra_buffer_lazy` needs the overlap schedule")
     return (2 if skips else 3) + tracked
+
+
+def every_strategy(flags: Flags) -> dict[str, int]:
+    """Slots of a request by strategy, for a server that is otherwise the same."""
+    changes: dict[str, dict[str, Any]] = {
+        "extra_buffer": {"mamba_radix_cache_strategy": "extra_buffer", "disable_overlap_schedule": False},
+        "extra_buffer_lazy": {"mamba_radix_cache_strategy": "extra_buffer_lazy", "disable_overlap_schedule": False},
+        "no_buffer": {"mamba_radix_cache_strategy": "no_buffer", "disable_overlap_schedule": True},
+        "no radix cache": {"disable_radix_cache": True},
+    }
+    shared = replace(flags, disable_radix_cache=False)
+    return {name: per_request(replace(shared, **change)) for name, change in changes.items()}
 
 
 def _type(name: str) -> int:
