@@ -44,10 +44,13 @@ def test_it_is_served_without_a_store(site):
 def test_files_may_be_left_out_but_not_changed(site):
     case, folder, proof = site
     content = json.loads(proof.read_text())
-    content["content"]["files"]["served/tests/a.py"] = "sha256=x"
+    content["content"]["files"] |= {"served/tests/a.py": "sha256=x", "served/core.so": "sha256=x"}
     proof.write_text(json.dumps(content))
     result = smoke(case, folder, proof, "--only", "rust")
-    assert result.exit == 0 and "left out: served/tests (1)" in result.stdout
+    assert result.exit == 0 and "left out: served/tests (1), core.so" in result.stdout
+    (folder / "served" / "core.so").write_text("compiled for somebody else")
+    assert smoke(case, folder, proof, "--only", "rust").exit == 4
+    (folder / "served" / "core.so").unlink()
     (folder / "served" / "rank.py").write_text("x = 1\n")
     result = smoke(case, folder, proof, "--only", "rust")
     assert result.exit == 4 and "would not serve the wheel: changed" in result.stderr

@@ -85,7 +85,8 @@ def given(python: Path, sites: Sequence[Path], wanted: Content, line: Callable[[
     ground = Ground(python, sites[0], tuple(sites))
     found = verify(python, wanted, environ=ground.environ())
     root = Path(found.root) if found.root else None
-    missing = [wrong for wrong in found.findings if wrong.kind == "missing" and wrong.file not in wanted.patched]
+    absent = [each for each in found.findings if each.kind in ("missing", "missing-compiled")]
+    missing = [each for each in absent if root and not (root / each.file).exists() and each.file not in wanted.patched]
     in_place = [wrong for wrong in found.findings if wrong.kind == "shadowed" and root in ground.paths]
     if wrong := [each for each in found.findings if each not in missing and each not in in_place]:
         raise StateError(f"`{python}` would not serve the wheel: {_said(wrong[0])} ({len(wrong)} findings)")
@@ -100,7 +101,9 @@ def _said(wrong: Wrong) -> str:
 
 
 def _left_out(missing: Sequence[Wrong]) -> str:
-    """`, left out: sglang/test (310), …`, by the two outermost folders."""
-    folders = Counter("/".join(wrong.file.split("/")[:-1][:2]) for wrong in missing)
-    most = [f"{folder} ({count})" for folder, count in folders.most_common(4)]
-    return f", left out: {', '.join(most)}" + (", …" if len(folders) > 4 else "") if most else ""
+    """`, left out: sglang/test (310), …`, by the two outermost folders; compiled files by name, for what they would do
+    is done by Python code."""
+    folders = Counter("/".join(each.file.split("/")[:-1][:2]) for each in missing if each.kind == "missing")
+    said = [f"{folder} ({count})" for folder, count in folders.most_common(4)] + ["…"] * (len(folders) > 4)
+    said += [each.file.rpartition("/")[2] for each in missing if each.kind == "missing-compiled"]
+    return f", left out: {', '.join(said)}" if said else ""
