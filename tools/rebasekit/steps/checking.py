@@ -162,10 +162,14 @@ def _scope_reached(placement: Placement, earlier: Placement | None, now: Reach, 
     form = placement.form
     if not placement.scope or form is None or form.place is Place.NEW_FILE or earlier is None:
         return
-    for name, before_name in zip(_names(placement, now), _names(earlier, before), strict=False):
-        report, old = now.report(name), before.report(before_name)
+    for number, name in enumerate(_names(placement, now)):
+        report = now.report(name)
         if not isinstance(report, ReachReport) or report.verdict in _FINE:
             continue
+        names = _names(earlier, before)
+        if number >= len(names):
+            return
+        old = before.report(names[number])
         if isinstance(old, ReachReport) and old.verdict == report.verdict:
             return  # it was so when a person last looked
         yield _finding(report.verdict, placement, report, f"the hunk stands in `{placement.scope}`")

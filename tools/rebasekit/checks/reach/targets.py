@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple
 
 from rebasekit.facts.query import Facts
@@ -24,6 +25,7 @@ class Targets:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self._named: dict[str, list[Target]] = {}
 
     def of(self, scope_id: int, callee: Ref, depth: int = 0) -> list[Target]:
         """Functions that `callee` may be; a class stands for its constructor. Empty: not in the tree, or unknown."""
@@ -116,10 +118,14 @@ class Targets:
         return found if found else self.by_name(name)
 
     def by_name(self, name: str) -> list[Target]:
-        functions = [f for f in self.facts.definitions(name) if self._is_method(f)]
-        if not 0 < len(functions) <= _MOST_GUESSES:
-            return []
-        return [Target(f, self._bound(f), True) for f in functions]
+        found = self._named.get(name)
+        if found is None:
+            # a name such as `forward` has thousands of owners, each in a file of its own to be read
+            methods = (f for f in self.facts.definitions(name) if self._is_method(f))
+            functions = list(islice(methods, _MOST_GUESSES + 1))
+            guesses = functions if len(functions) <= _MOST_GUESSES else []
+            found = self._named[name] = [Target(f, self._bound(f), True) for f in guesses]
+        return found
 
     def _is_method(self, function: int) -> bool:
         if not self.facts.is_function(function):
