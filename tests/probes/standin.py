@@ -116,6 +116,7 @@ class Settings:
     tokenizes: bool = True
     caches: bool = True
     incremental: bool = False
+    mark: str = ""  # what each answer's text begins with
     key: str = ""
     busy: bool = False  # refuses to flush
     flushes: bool = True
@@ -274,13 +275,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._event("[DONE]")
 
     def _token(self, openai: str, ids: tuple[int, ...], cached: int, made: list[int], number: int) -> None:
-        text = bytes(made[:number]).decode()
+        text = self.server_of.settings.mark + bytes(made[:number]).decode()
+        new = text if number == 1 else text[-1]
         if openai == "chat":
-            self._event({"choices": [{"index": 0, "delta": {"content": text[-1]}}]})
+            self._event({"choices": [{"index": 0, "delta": {"content": new}}]})
         elif openai:
-            self._event({"choices": [{"index": 0, "text": text[-1]}]})
+            self._event({"choices": [{"index": 0, "text": new}]})
         elif self.server_of.settings.incremental:
-            self._event({"text": text[-1], "output_ids": made[number - 1 : number], **self._meta(ids, cached, number)})
+            self._event({"text": new, "output_ids": made[number - 1 : number], **self._meta(ids, cached, number)})
         else:
             self._event({"text": text, "output_ids": made[:number], **self._meta(ids, cached, number)})
 
@@ -299,7 +301,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._event({"choices": [], "usage": usage})
 
     def _event(self, data: object) -> None:
-        text = data if isinstance(data, str) else json.dumps(data)
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
         self.wfile.write(f"data: {text}\n\n".encode())
         self.wfile.flush()
 

@@ -53,7 +53,11 @@ def test_a_conversation_that_grows_is_matched_where_a_repeated_prompt_is_not(ser
         == f"2 × {620 if grow else 600} = {1240 if grow else 1200:,} tokens fit in 4,000"
     )
     assert result.json["best"] == pytest.approx(second)
-    said = "2 chains of 600 tokens stay (97%)" if grow else "only 0% of a prompt that is asked again can be matched"
+    said = (
+        "2 chains of 600 tokens stay (97%)"
+        if grow
+        else "0% of a prompt that is asked again can be matched (a chunk has 1,024 tokens): give --grow"
+    )
     assert result.json["verdict"].startswith(said)
 
 
@@ -74,10 +78,19 @@ def test_the_same_seed_asks_the_same_and_another_asks_other_prompts(serve, run):
     assert len(heads) == 4
 
 
+def test_a_server_that_keeps_more_states_than_chunks_is_taken_at_its_word():
+    found = Retention(100, 1, 2, server=Server(pool=250, states=4, chunk=4096))
+    found.asked += [Asked(2, lap, chain, 100, 96 * (lap > 1), 0.1, 0.1) for lap in (1, 2) for chain in (1, 2)]
+    found.asked += [Asked(3, lap, chain, 100, 0, 0.1, 0.1) for lap in (1, 2) for chain in (1, 2, 3)]
+    assert found.best == 0.96
+    assert found.verdict == "2 chains of 100 tokens stay (96%); 3 do not (0%): tokens: 3 × 100 = 300 of 250"
+
+
 def test_checkpoints_are_named_beside_the_slots():
-    server = Server(pool=1000, states=4, checkpoints=8)
+    server = Server(pool=1000, states=4, checkpoints=8, chunk=33)
     found = Retention(100, 1, 2, server=server)
     found.asked += [Asked(2, lap, chain, 100, 0, 0.1, 0.1) for lap in (1, 2) for chain in (1, 2)]
+    assert found.best == 0.99
     assert found.bound(2) == "recurrent states: 4 slots and 8 int8 checkpoints; 2 × 100 = 200 tokens fit in 1,000"
 
 

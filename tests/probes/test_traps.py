@@ -188,8 +188,10 @@ def test_ttft_is_the_first_content_and_not_the_first_byte(serve):
 
 
 @pytest.mark.parametrize("incremental", [False, True])
-def test_both_kinds_of_streams_give_the_same_tokens(serve, incremental):
-    server = serve(incremental=incremental)
+@pytest.mark.parametrize("mark", ["", "\u2028\x85ä"])
+def test_both_kinds_of_streams_give_the_same_tokens(serve, incremental, mark):
+    """Also when a text has what some take for the end of a line."""
+    server = serve(incremental=incremental, mark=mark)
 
     async def measure():
         async with Client(Endpoint(server.url)) as client:
@@ -197,7 +199,7 @@ def test_both_kinds_of_streams_give_the_same_tokens(serve, incremental):
 
     answer = asyncio.run(measure())
     assert list(answer.tokens) == server.answer((5, 6, 7), 6)
-    assert answer.text.encode() == bytes(answer.tokens) and answer.new == 6
+    assert answer.text == mark + bytes(answer.tokens).decode() and answer.new == 6
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

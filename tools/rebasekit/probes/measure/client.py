@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -86,9 +86,9 @@ class Client:
                 if response.status_code != 200:
                     words = _words((await response.aread()).decode(errors="replace"))
                     raise Refused(route, response.status_code, words)
-                async for line in response.aiter_lines():
-                    if line.startswith("data:"):
-                        reading.event(line[5:].strip(), time.monotonic() - sent)
+                async for line in _lines(response):
+                    if line.startswith(b"data:"):
+                        reading.event(line[5:].decode(errors="replace").strip(), time.monotonic() - sent)
         except (TimeoutError, OSError, _httpx().HTTPError) as error:
             raise self._unreachable(error, self.endpoint.limit) from None
         answer = reading.answer(sent, time.monotonic() - sent)
@@ -183,6 +183,17 @@ class Client:
         if isinstance(error, TimeoutError | httpx.TimeoutException):
             return Unreachable(f"no answer within {limit:.0f} s", late=True, hint="--timeout SECONDS")
         return Unreachable(f"the connection to `{where}` broke: {str(error) or type(error).__name__}")
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Lines as event streams have them; httpx's own also end at U+2028 and the like, which an answer may have."""
+    rest = b""
+    async for part in response.aiter_bytes():
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            yield line
+    if rest:
+        yield rest
 
 
 def _words(text: str) -> str:

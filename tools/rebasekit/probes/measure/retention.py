@@ -62,19 +62,20 @@ class Retention:
 
     @property
     def best(self) -> float:
-        """The share that a cache can give which lost nothing.
+        """The share of a cache that lost nothing: what can be expected, or what was seen if that is more.
 
         A prompt that is asked again is matched up to its last token, which has to be read for an answer. A hybrid
-        model goes on from a recurrent state, and before the end of the prompt there is one at each end of a chunk.
+        model goes on from a recurrent state, and before the end of the prompt there is one at each end of a chunk;
+        some strategies keep more of them.
         """
-        chunk = self.server.chunk
         if self.grow:
             known = self.longest - self.grow
-        elif self.server.states is not None and chunk is not None:
+        elif self.server.states is not None:
+            chunk = self.server.chunk or self.tokens
             known = (self.tokens - 1) // chunk * chunk
         else:
             known = self.tokens - 1
-        return known / self.longest
+        return max([known / self.longest, *(self.kept(chains) or 0.0 for chains in self.sweep)])
 
     def first(self, chains: int, lap: int) -> float | None:
         """Mean seconds to the first content of one lap."""
@@ -100,8 +101,8 @@ class Retention:
     def verdict(self) -> str:
         """One line: up to how many chains stay, and from how many on they are lost."""
         if self.best < LOST:
-            chunk = f"a chunk has {self.server.chunk:,} tokens"
-            return f"only {self.best:.0%} of a prompt that is asked again can be matched ({chunk}); see --grow"
+            chunk = f"a chunk has {self.server.chunk:,} tokens" if self.server.chunk else "prompts are read in one go"
+            return f"{self.best:.0%} of a prompt that is asked again can be matched ({chunk}): give --grow"
         shares = {chains: share for chains in self.sweep if (share := self.kept(chains)) is not None}
         stay = [chains for chains, share in shares.items() if share >= KEPT * self.best]
         lost = [chains for chains, share in shares.items() if share < LOST * self.best]
