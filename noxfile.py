@@ -107,6 +107,13 @@ def synthetic(session: nox.Session) -> None:
 
 
 @nox.session
+def backtest(session: nox.Session) -> None:
+    """Carry other people's forks with four tools and judge them: writes docs/backtest.md. Minutes, some downloads."""
+    install(session, ".[dev,plots]")
+    session.run("python", "-m", "tests.backtest", *session.posargs)
+
+
+@nox.session
 def truth(session: nox.Session) -> None:
     """Score `reach` against what people read by hand."""
     install(session, ".[dev]")

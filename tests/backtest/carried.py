@@ -1,0 +1,86 @@
+"""A fork as a project: its difference imported as a patch, and the commands run on it as a person would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.backtest.forks import UPSTREAM
+
+from rebasekit.model.hunk import Series
+from rebasekit.model.progress import Progress
+from rebasekit.model.tag import Tag
+from rebasekit.steps.import_ import import_patch
+from rebasekit.steps.workspace import Workspace
+from rebasekit.upstream.patchfile import FileChange
+from rebasekit.upstream.series import SeriesCommit
+from rebasekit.upstream.store import Store
+
+SERIES = """\
+base     = "{base}"
+patches  = []
+entries  = ["sglang.launch_server"]
+
+[upstream]
+kind    = "{kind}"
+package = "{package}"
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One command: exit code, seconds, CPU seconds, the largest process's memory, and findings by hunk."""
+
+    code: int
+    seconds: float
+    cpu: float
+    megabytes: float
+    findings: dict[str, list[str]] = field(default_factory=dict)
+
+
+def project(
+    folder: Path, cache: Path, store: Store, base: Tag, changes: Sequence[FileChange], progress: Progress
+) -> Workspace:
+    """Make a project in an empty folder whose series is one patch with all the changes."""
+    (folder / "patchset").mkdir(parents=True)
+    series = SERIES.format(base=base, kind=UPSTREAM.kind, package=UPSTREAM.package)
+    (folder / "patchset" / "series.toml").write_text(series)
+    branch = "rebasekit-backtest/fork"
+    store.commit_series(base, [SeriesCommit("fork", "fork", {c.path: c.new for c in changes})], branch)
+    diff = folder / "fork.diff"
+    diff.write_bytes(store.export_diff(base, branch))
+    import_patch(Workspace(folder, cache), str(diff), onto=base, name="fork", header={}, progress=progress)
+    return Workspace(folder, cache)
+
+
+def rebased(space: Workspace, tag: Tag) -> Ran:
+    """`rebasekit rebase TAG` in a process of its own."""
+    report = space.root / "report.json"
+    vector = ["-P", "-m", "rebasekit", "--cache", str(space.cache), "-C", str(space.root), "rebase", tag.name]
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *vector, "--json", str(report)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    told = process.stderr.read().decode(errors="replace")
+    _, status, usage = os.wait4(process.pid, 0)
+    code = process.returncode = os.waitstatus_to_exitcode(status)
+    if code not in (0, 1, 3):
+        raise RuntimeError(f"rebasekit rebase {tag} ended with {code}: {told[-2000:]}")
+    told_by = {
+        hunk["id"]: [f"{f['kind']}: {f['message']}" for f in hunk["findings"]]
+        for hunk in json.loads(report.read_text())["hunks"]
+        if hunk["findings"]
+    }
+    seconds, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
+    return Ran(code, seconds, cpu, usage.ru_maxrss / 1024, told_by)
+
+
+def series_of(space: Workspace) -> Series:
+    return Workspace(space.root, space.cache).series
