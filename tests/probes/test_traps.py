@@ -12,6 +12,7 @@ import time
 import pytest
 
 from rebasekit.probes.measure.client import Client
+from rebasekit.probes.measure.failures import TooLong
 from rebasekit.probes.measure.prompts import Maker, Prompt, shared
 from rebasekit.probes.measure.server import Endpoint, Server, describe
 
@@ -34,6 +35,19 @@ def test_a_prompt_that_does_not_fit_is_not_sent(serve, run, api, truncates):
     assert ("would cut it without a word (`--allow-auto-truncate`)" in result.err) is truncates
     assert "hint: --tokens 504" in result.err
     assert run(*asked(server, "--api", api, "--tokens", 504)).exit == 0
+
+
+def test_nothing_gets_past_the_last_look_before_sending(serve):
+    server = serve(context=512, truncates=True)
+
+    async def measure():
+        async with Client(Endpoint(server.url)) as client:
+            await client.ask(Prompt("", (5,) * 505), 1)
+            with pytest.raises(TooLong):
+                await client.ask(Prompt("", (5,) * 506), 1)
+
+    asyncio.run(measure())
+    assert len(server.asked) == 1
 
 
 def test_the_answer_has_to_fit_too(serve, run):

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rebasekit.errors import StateError, UsageError
-from rebasekit.probes.measure.failures import NotReported, Refused, Unreachable
+from rebasekit.probes.measure.failures import NotReported, Refused, TooLong, Unreachable
 from rebasekit.probes.measure.server import Api, Endpoint, Server, describe
 from rebasekit.probes.measure.stream import Answer, Reading
 
@@ -77,7 +77,12 @@ class Client:
             raise NotReported()
 
     async def ask(self, prompt: Prompt, new: int) -> Answer:
-        """Greedy tokens after a prompt. Raises Refused, Unreachable, or NotReported when `cached_tokens` is missing."""
+        """Greedy tokens after a prompt.
+
+        Raises TooLong before it is sent, Refused, Unreachable, or NotReported when `cached_tokens` is missing.
+        """
+        if excess := self.server.excess(prompt.tokens, new):
+            raise TooLong(excess, hint=f"--tokens {max(1, (self.server.room or 2) - new)}")
         route = _ROUTES[self.api]
         reading = Reading(route)
         sent = time.monotonic()

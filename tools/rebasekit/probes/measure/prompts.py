@@ -43,10 +43,7 @@ class Maker:
         """
         if excess := self.client.server.excess(tokens, new):
             raise TooLong(excess, hint=f"--tokens {max(1, (self.client.server.room or 2) - new)}")
-        made = await (self._chat(name, tokens) if self.client.api == "chat" else self._exact(name, tokens))
-        if excess := self.client.server.excess(made.tokens, new):
-            raise TooLong(excess, hint=f"--tokens {max(1, tokens - (made.tokens - tokens))}")
-        return made
+        return await (self._chat(name, tokens) if self.client.api == "chat" else self._exact(name, tokens))
 
     async def head(self, prompt: Prompt, tokens: int) -> Prompt:
         """The prompt's start, of that many tokens; of a chat about as many."""
@@ -73,7 +70,7 @@ class Maker:
 
     async def _exact(self, name: str, tokens: int) -> Prompt:
         count = max(8, tokens // 2)
-        while True:
+        for _ in range(_ROUNDS):
             ids = await self.client.count(self._text(name, count))
             if ids is None:
                 source = self._source(name)
@@ -81,6 +78,7 @@ class Maker:
             if len(ids) >= tokens:
                 return Prompt("", ids[:tokens])
             count = max(count + 8, count * tokens // max(1, len(ids)) + 8)
+        raise StateError(f"`/tokenize` makes too few tokens of {count} words")
 
     async def _chat(self, name: str, tokens: int) -> Prompt:
         words, low, high, best = tokens // 2, 0, 4 * tokens, Prompt("", ())
