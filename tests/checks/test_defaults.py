@@ -12,7 +12,7 @@ from harness import Case, patch_toml, series
 
 from rebasekit.checks.defaults import Defaults, ReliedHunk, defaults, propose
 from rebasekit.checks.defaults.relied import Malformed, parse
-from rebasekit.checks.survive.lazy import lazy_facts
+from rebasekit.facts.lazy import lazy_facts
 from rebasekit.facts.query import Facts, open_facts
 from rebasekit.facts.scan import Scanner
 from rebasekit.facts.settings import Settings

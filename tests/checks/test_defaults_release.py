@@ -9,7 +9,7 @@ import pytest
 from releases import release_cache
 
 from rebasekit.checks.defaults import ReliedHunk, defaults
-from rebasekit.checks.survive.lazy import lazy_facts
+from rebasekit.facts.lazy import lazy_facts
 from rebasekit.facts.query import Facts
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import ListingTree, OverlayTree

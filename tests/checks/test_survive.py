@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rebasekit.checks.survive import Sight, Survival, UsedHunk, survive
-from rebasekit.checks.survive.lazy import lazy_facts
+from rebasekit.facts.lazy import lazy_facts
 from rebasekit.facts.query import Facts
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import ListingTree, blob_id, listing_key

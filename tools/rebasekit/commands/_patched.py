@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def patched(space: Workspace, tag: Tag, console: Console) -> Patched:
     """Place the series on a release and read the result; files that did not change are read once for all releases."""
-    from rebasekit.checks.survive.lazy import lazy_facts
+    from rebasekit.facts.lazy import lazy_facts
     from rebasekit.steps.patched import Patched, patched_tree, settings_of
     from rebasekit.steps.rebase import carry
 

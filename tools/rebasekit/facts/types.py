@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rebasekit.facts.annotations import alternatives, element
 from rebasekit.facts.hierarchy import Hierarchy
 from rebasekit.facts.program import FileFacts, Program
 from rebasekit.facts.records import CLASS, FUNCTION, Ref
 from rebasekit.facts.resolve import Entity, Resolver
 
-_OPTIONAL = re.compile(r"^(?:typing\.)?(?:Optional|Final|ClassVar|Annotated)\[(.*)\]$", re.DOTALL)
 _NAME = re.compile(r"^[A-Za-z_][\w.]*$")
 _DEEPEST = 5
 _MOST_LOCALS = 400
@@ -89,8 +89,8 @@ class Types:
         seen: list[Held] = []
         for owner in self.hierarchy.order(class_id):
             for scope, ref, annotation in self.written(owner).get(name, ()):
-                if ref == ("v", None):
-                    continue
+                if ref == ("v", None) and annotation is None:
+                    continue  # `self.x = None`: what it holds is said elsewhere
                 seen.append(self.value(scope, ref, annotation, depth))
         return _join(seen)
 
@@ -130,7 +130,7 @@ class Types:
         if names is None:
             if len(self._locals) > _MOST_LOCALS:
                 self._locals.clear()  # a scope is asked about while it is read, and hardly ever again
-            names = self._locals[entity.scope] = self._assigned(file, local)
+            names = self._locals[entity.scope] = {**self._assigned(file, local)}
         found = names.get(entity.name)
         if not isinstance(found, Held):
             names[entity.name] = NOTHING  # `x = x.y` must not ask for itself
@@ -138,14 +138,14 @@ class Types:
             found = names[entity.name] = _join(options)
         return found
 
-    def _assigned(self, file: FileFacts, local: int) -> dict[str, Held | list[tuple[Ref, str | None]]]:
+    def _assigned(self, file: FileFacts, local: int) -> dict[str, list[tuple[Ref, str | None]]]:
         names: dict[str, list[tuple[Ref, str | None]]] = {}
         for parameter in file.parameters(local):
             names.setdefault(parameter.name, []).append((None, parameter.annotation))
         for assign in file.raw_assigns(local):
             if isinstance(assign[2], str) and "." not in assign[2]:
                 names.setdefault(assign[2], []).append((assign[3], assign[4]))
-        return {**names}
+        return names
 
     def of_global(self, entity: Entity) -> Held:
         """Classes of what a module-level name holds."""
@@ -177,7 +177,31 @@ class Types:
             return _join([self._value(scope_id, o[0], depth + 1) for o in ref[1:] if o[0] != ("v", None)])
         if ref[0] == "r" and isinstance(ref[1], str):
             return self._returned(scope_id, ref[1])
+        if ref[0] == "s" and isinstance(ref[1], str):
+            return _join([self.annotated(scope, part) for scope, part in self._elements(scope_id, ref[1])])
         return NOTHING
+
+    def _elements(self, scope_id: int, chain: str) -> list[tuple[int, str]]:
+        """Annotations of what an annotated container holds, with the scope in which each was written."""
+        return [(scope, part) for scope, note in self._notes(scope_id, chain) if (part := element(note))]
+
+    def _notes(self, scope_id: int, chain: str) -> list[tuple[int, str]]:
+        """Annotations of a variable, a parameter or an attribute of `self`."""
+        root, _, name = chain.partition(".")
+        receiver = self.receiver(scope_id)
+        if receiver is not None and root == receiver[0]:
+            written = [w for owner in self.hierarchy.order(receiver[1]) for w in self.written(owner).get(name, ())]
+            return [(scope, note) for scope, _ref, note in written if note]
+        found: list[tuple[int, str]] = []
+        for entity in self.resolver.name(scope_id, root) if not name else ():
+            if entity.kind == "local":
+                index, local = self.program.locate(entity.scope)
+                assigned = self._assigned(self.program.file(index), local).get(root, [])
+                found.extend((entity.scope, note) for _ref, note in assigned if note)
+            elif entity.kind == "global":
+                assigns = self.program.file(entity.scope).globals.get(root, ())
+                found.extend((self.program.first[entity.scope], a[4]) for a in assigns if a[4])
+        return found
 
     def _returned(self, scope_id: int, callee: str) -> Held:
         classes: list[int] = []
@@ -193,14 +217,8 @@ class Types:
 
     def annotated(self, scope_id: int, annotation: str) -> Held:
         """Classes that an annotation allows, None aside; containers and type variables are not followed."""
-        text = annotation.strip().strip("\"'").strip()
-        while match := _OPTIONAL.match(text):
-            text = match.group(1).strip().strip("\"'")
         classes: list[int] = []
-        for part in text.split("|"):
-            name = part.strip().strip("\"'")
-            if name == "None":
-                continue
+        for name in (annotation,) if _NAME.match(annotation) else alternatives(annotation):
             found = self.resolver.classes(scope_id, name) if _NAME.match(name) else []
             if not found:
                 return Held(tuple(classes), False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rebasekit.checks.defaults.foreign import Foreign
 from rebasekit.checks.defaults.selection import Edge
 from rebasekit.facts.collect import paused
+from rebasekit.facts.foreign import Foreign
 from rebasekit.facts.parts import pack, unpack_part
 from rebasekit.facts.query import Facts
 from rebasekit.facts.reachability import Reachability

@@ -1,7 +1,7 @@
 """Which classes an expression's object may have, a little further than `facts.types` looks.
 
-Adds to it: annotations of attributes that start as None, elements of annotated containers, and what calls on
-calls return. Nothing is guessed: without an annotation or a construction the answer is "unknown".
+Adds to it: what methods of known objects and calls on calls return, and elements that a mapping's methods give.
+Nothing is guessed: without an annotation or a construction the answer is "unknown".
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ from __future__ import annotations
 import ast
 
 from rebasekit.checks.survive.members import Members
+from rebasekit.facts.annotations import alternatives, element
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Ref
 
 _DEEPEST = 8
-_SEQUENCES = frozenset(
-    ["list", "List", "Sequence", "Iterable", "Iterator", "set", "Set", "frozenset", "tuple", "Tuple", "deque", "Deque",
-     "Collection", "MutableSequence", "Generator"]
-)  # fmt: skip
-_MAPPINGS = frozenset(["dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict"])
 _ELEMENT_CALLS = frozenset({"get", "pop", "setdefault", "popleft", "values", "copy"})
 _PASS = frozenset({"list", "tuple", "set", "sorted", "reversed", "iter", "frozenset", "enumerate"})
 Note = tuple[int, str]  # scope and annotation text
@@ -218,53 +214,3 @@ class Receivers:
                     owner = self.facts.types.receiver(scope)
                     found.extend((owner[1],) if owner else ())
         return tuple(dict.fromkeys(found))
-
-
-def alternatives(text: str) -> list[str]:
-    """The parts of a union that are not None: `Optional[X]`, `Union[X, Y]`, `X | Y`, `Annotated[X, …]`."""
-    try:
-        node = ast.parse(text.strip().strip("\"'"), mode="eval").body
-    except (SyntaxError, ValueError):
-        return [text]
-    return [ast.unparse(n) for n in _alternatives(node)]
-
-
-def _alternatives(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _alternatives(node.left) + _alternatives(node.right)
-    if isinstance(node, ast.Constant):
-        if isinstance(node.value, str):
-            try:
-                return _alternatives(ast.parse(node.value, mode="eval").body)
-            except (SyntaxError, ValueError):
-                return []
-        return []
-    if isinstance(node, ast.Subscript):
-        name = _last(node.value)
-        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if name in ("Optional", "Union"):
-            return [n for item in inner for n in _alternatives(item)]
-        if name in ("Annotated", "A", "Final", "ClassVar", "Required", "NotRequired") and inner:
-            return _alternatives(inner[0])
-    return [node]
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def element(text: str) -> str | None:
-    """What iterating or subscripting an annotated container gives (a mapping: its values)."""
-    for part in alternatives(text):
-        try:
-            node = ast.parse(part, mode="eval").body
-        except (SyntaxError, ValueError):
-            return None
-        if isinstance(node, ast.Subscript):
-            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            name = _last(node.value)
-            if name in _SEQUENCES and inner:
-                return ast.unparse(inner[0])
-            if name in _MAPPINGS and len(inner) == 2:
-                return ast.unparse(inner[1])
-    return None
