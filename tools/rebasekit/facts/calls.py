@@ -12,10 +12,11 @@ from rebasekit.facts.records import Ref
 _TRANSPARENT = frozenset({"tuple", "list", "set", "frozenset", "sorted", "reversed", "iter", "dict", "cast"})
 # Calls that say nothing about who builds or calls what.
 _QUIET = frozenset(
-    (
-        "len range print str int float min max sum abs round bool repr id any "
-        "all isinstance issubclass hasattr enumerate zip hash ord chr format callable bytes divmod pow"
-    ).split()
+    {
+        *("len", "range", "print", "str", "int", "float", "min", "max", "sum", "abs", "round", "bool", "repr", "id"),
+        *("any", "all", "isinstance", "issubclass", "hasattr", "enumerate", "zip", "hash", "ord", "chr", "format"),
+        *("callable", "bytes", "divmod", "pow"),
+    }
 )
 # A string that may name a module, class or function: "pkg.mod.Class", "pkg.mod:function".
 DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?::\w+)?$")
