@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 
 from harness import patch_toml
@@ -206,6 +207,18 @@ def test_conflict_is_a_draft_until_it_is_solved(world: World) -> None:
     assert world.labels(1) == {"rebase", "clean"}
 
 
+def test_a_token_that_may_not_change_drafts(near: World) -> None:
+    """GraphQL answers 200 with an error: the label tells, and the run says so."""
+    near.bot()
+    near.state.graphql = False
+    near.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("x = 1", "nothing(here)"))})
+    near.commit("a pattern that fits nowhere")
+    result = near.bot()
+    assert result.exit == 0
+    assert "may not say whether it is a draft" in result.stdout
+    assert near.labels(1) == {"rebase", "conflict"}
+
+
 def test_no_drafts_in_this_repository(near: World) -> None:
     near.state.drafts = False
     near.case.tag("v1.2.0", GONE)
@@ -240,19 +253,35 @@ def test_merged_is_left_and_its_base_moves_on(world: World) -> None:
 
 
 def test_others_are_never_touched(world: World) -> None:
-    """Somebody else's pull request with our mark, one from a fork, and one of ours without the mark."""
+    """Somebody else's pull request with a mark like ours, one of our account from a fork, and one without the mark."""
     world.bot()
     mark = world.pull(1)["body"]
-    theirs = opened(world.state, "somebody", "rebasekit/v1.0.1", "0" * 40, body=mark, title="theirs")
+    theirs, fork = (mark.replace("v1.1.0", tag) for tag in ("v1.0.1", "v1.0.2"))
     world.git("push", "-q", str(world.bare), "main:rebasekit/v1.0.1", "main:other")
-    fork = opened(world.state, BOT, "rebasekit/v1.0.2", "0" * 40, repo="other/fork", body=mark, title="fork")
-    plain = opened(world.state, BOT, "other", "0" * 40, body="no mark", title="plain")
-    before = [dict(entry) for entry in (theirs, fork, plain)]
+    left = [
+        opened(world.state, "somebody", "rebasekit/v1.0.1", "0" * 40, body=theirs),
+        opened(world.state, BOT, "rebasekit/v1.0.2", "0" * 40, repo="other/fork", body=fork),
+        opened(world.state, BOT, "other", "0" * 40, body="no mark"),
+    ]
+    before = [copy.deepcopy(entry) for entry in left]
     world.case.tag("v1.2.0", NEWER)
     assert world.bot().exit == 0
-    assert [dict(entry) for entry in (theirs, fork, plain)] == before
-    assert not any(world.said(entry["number"]) for entry in (theirs, fork, plain))
+    for entry in left:
+        entry["head"]["sha"] = "0" * 40  # the forge's own doing
+    assert left == before
+    assert not any(world.said(entry["number"]) for entry in left)
     assert world.pull(1)["state"] == "closed"
+
+
+def test_a_pull_request_of_our_account_that_is_not_the_bots(world: World) -> None:
+    """Another program of the same account has one for that branch: it is left, and ours is reported as impossible."""
+    world.bot()
+    world.pull(1)["body"] = "no mark"
+    before = copy.deepcopy(world.pull(1))
+    assert world.bot().exit == 4
+    assert world.pull(1) == before
+    assert world.said(1) == []
+    assert [issue["title"] for issue in world.state.issues] == ["rebase: v1.1.0 failed"]
 
 
 def test_a_branch_that_is_not_ours_is_not_pushed_to(world: World) -> None:

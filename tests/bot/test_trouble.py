@@ -17,7 +17,7 @@ from world import BOT, HUNK, NEWER, TOKEN, World
 from rebasekit.errors import StateError
 from rebasekit.steps.bot.lock import Times, alone
 from rebasekit.upstream.credentials import Access
-from rebasekit.upstream.project import Project
+from rebasekit.upstream.project import Project, Pushed
 
 BRANCH = "refs/heads/rebasekit/v1.1.0"
 
@@ -147,6 +147,7 @@ def test_the_push_is_refused(world: World) -> None:
         result = world.bot()
         assert result.exit == 4
         assert "was refused" in result.stdout
+    assert [verb for verb, _ in world.writes()] == ["POST"]  # told once
     assert world.state.pulls == []
     assert set(world.refs()) == {"refs/heads/main"}
     (issue,) = world.state.issues
@@ -167,24 +168,39 @@ def test_not_even_the_lock_may_be_pushed(world: World) -> None:
     assert set(world.refs()) == {"refs/heads/main"}
 
 
-def test_somebody_is_faster_between_look_and_push(world: World) -> None:
+def test_somebody_is_faster_between_look_and_push(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lease holds: what they pushed stays, and the bot says that it stops."""
     world.bot()
     world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
     world.commit("another line")
     theirs: list[str] = []
+    push = Project.push
 
-    def hurry(call: Call) -> None:
-        looks = call.verb == "GET" and call.query.get("head") and len(world.state.calls) > 5
-        if looks and not theirs and "refs/rebasekit/lock" in world.refs():
+    def hurried(self: Project, ref: str, commit: str, expected: str) -> Pushed:
+        if ref == BRANCH and not theirs:
             theirs.append(world.push("rebasekit/v1.1.0", {"note": "mine\n"}))
+        return push(self, ref, commit, expected)
 
-    world.state.before = hurry
+    monkeypatch.setattr(Project, "push", hurried)
     result = world.bot()
     assert theirs
     assert world.refs()[BRANCH] == theirs[0]
     assert "stopped" in result.stdout
     assert len(world.said(1)) == 1
+
+
+def test_somebody_makes_the_branch_between_look_and_push(near: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    push = Project.push
+
+    def hurried(self: Project, ref: str, commit: str, expected: str) -> Pushed:
+        if ref == BRANCH:
+            near.git("push", "-q", str(near.bare), "HEAD:rebasekit/v1.1.0")
+        return push(self, ref, commit, expected)
+
+    monkeypatch.setattr(Project, "push", hurried)
+    assert near.bot().exit == 4
+    assert near.refs()[BRANCH] == near.refs()["refs/heads/main"]
+    assert near.state.pulls == []
 
 
 def test_a_vanished_branch(world: World) -> None:

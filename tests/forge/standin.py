@@ -78,6 +78,7 @@ class State:
     calls: list[Call] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     drafts: bool = True
+    graphql: bool = True
     before: Callable[[Call], None] | None = None  # seen before a call is carried out, outside the lock
 
     def heads(self) -> dict[str, str]:
@@ -345,7 +346,7 @@ def drop_label(state: State, call: Call, user: User, names: dict[str, str]) -> A
 def graphql(state: State, call: Call, user: User, names: dict[str, str]) -> Answer:
     node = call.body["variables"]["id"]
     entry = next((e for e in state.pulls if e["node_id"] == node), None)
-    if entry is None or "pulls" not in user.rights:
+    if entry is None or "pulls" not in user.rights or not state.graphql:
         return Answer(200, {"errors": [{"type": "FORBIDDEN", "message": "Resource not accessible"}]})
     entry["draft"] = "convertPullRequestToDraft" in call.body["query"]
     return Answer(200, {"data": {}})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
+import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from rebasekit.steps.bot.trials import Trials
     from rebasekit.steps.workspace import Workspace
 
+_DAY = 86_400.0  # seconds; no run takes that long
 _ACTIONS = "github-actions[bot]"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 
@@ -34,6 +37,10 @@ def folder(cache: Path) -> Iterator[Path]:
     """A folder for one run, so that two at once do not meet in it."""
     above = cache / "bot"
     above.mkdir(parents=True, exist_ok=True)
+    for left in above.glob("run-*"):  # by a run that was killed
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _DAY:
+                shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=above, prefix="run-", ignore_cleanup_errors=True) as name:
         yield Path(name)
 
@@ -104,7 +111,7 @@ def _forge(args: Namespace, console: Console, token: str, repository: str, url: 
     try:
         return Forge(calls, args.login or "")
     except ForgeError as error:
-        if error.status == 403 and os.environ.get("GITHUB_ACTIONS") == "true":
+        if error.status == 403 and not error.limited and os.environ.get("GITHUB_ACTIONS") == "true":
             return Forge(calls, _ACTIONS)  # a workflow's own token may not ask who it is
         raise
 

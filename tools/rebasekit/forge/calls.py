@@ -25,11 +25,14 @@ _SHOWN = 60  # characters of a body's value in a dry run
 
 
 class ForgeError(StateError):
-    """The forge said no, or nothing; `status` is HTTP's, 0 when nobody answered."""
+    """The forge said no, or nothing; `status` is HTTP's, 0 when nobody answered. A rate limit is `limited`."""
 
-    def __init__(self, message: str, status: int, *, hint: str | None = None, said: str = "") -> None:
+    def __init__(
+        self, message: str, status: int, *, hint: str | None = None, said: str = "", limited: bool = False
+    ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
+        self.limited = limited
         self.said = said  # the forge's own words
 
 
@@ -158,7 +161,8 @@ class Calls:
         call = f"`{verb} {path}`"
         words = f": {said}" if said else ""
         if wait is not None:
-            return ForgeError(f"the forge's rate limit holds {call} up for {wait:.0f} s more{words}", status, said=said)
+            message = f"the forge's rate limit holds {call} up for {wait:.0f} s more{words}"
+            return ForgeError(message, status, said=said, limited=True)
         if status == 0:
             return ForgeError(f"no answer from `{self.settings.base_url}` to {call}{words}", status, said=said)
         if status == 401:

@@ -29,7 +29,7 @@ class Forge:
         try:
             return str(self.calls.get("/user")["login"])
         except ForgeError as error:
-            if error.status != 403:
+            if error.status != 403 or error.limited:
                 raise
             hint = "name the account: `rebasekit bot --login 'github-actions[bot]'`"
             raise ForgeError(f"the token cannot say who it is: {error.said}", 403, hint=hint) from None

@@ -162,10 +162,11 @@ class Publisher:
         if (pull.title, pull.body) != (proposal.title, body):
             self.forge.edit_pull(pull, title=proposal.title, body=body)
         self._label(pull, proposal)
-        if what is What.UPDATED:
-            self.forge.set_draft(pull, proposal.draft)
+        text = proposal.label
+        if what is What.UPDATED and not self.forge.set_draft(pull, proposal.draft):
+            text += ", and the token may not say whether it is a draft"
         self._supersede(pull, proposal.tag)
-        return Done(proposal.tag, what, pull.number, pull.url, proposal.label)
+        return Done(proposal.tag, what, pull.number, pull.url, text)
 
     def _same(self, pull: Pull, proposal: Proposal) -> Done:
         """Finish what a run that was killed left undone, else nothing."""
