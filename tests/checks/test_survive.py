@@ -366,3 +366,41 @@ def test_hunk_that_begins_at_the_new_tag(tmp_path: Path) -> None:
     facts = facts_of(new, tmp_path)
     found = survive([UsedHunk("p", "h", None, sight(new))], facts, facts, tag="v2")
     assert kinds(found) == ["api-gone"]
+
+
+BOUNDARY = {
+    "pkg/stack.py": "class Boundary:\n    def finish_stack(self, x): ...\n",
+    "pkg/main.py": "import pkg.stack\n",
+}
+USES_IT = """
+def run(layers, x):
+    return layers[-1].boundary.finish_stack(x)
+"""
+
+
+def test_attribute_of_an_unknown_object_that_nothing_defines_any_more(check: Check) -> None:
+    """lsglang 1.6.0 on SGLang v0.5.22: a method of an object out of a list, gone with a refactoring."""
+    found = check(BOUNDARY, {"pkg/stack.py": "class Boundary: ...\n", "pkg/main.py": ""}, USES_IT)
+    assert kinds(found) == ["api-gone"]
+    assert message(found) == "nothing in v2 has a `finish_stack` any more"
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "def finish_stack(x): ...\n",
+        "class Other:\n    finish_stack = None\n",
+        "class Other:\n    finish_stack: int\n",
+        "def set(x):\n    x.finish_stack = 1\n    return x.finish_stack\n",
+        "def read(x):\n    return x.finish_stack\n",
+        "import other\nother.finish_stack()\n",
+        "finish_stack = 1\n",
+        "def broken(:\n    finish_stack\n",
+    ],
+)
+def test_attribute_that_something_may_still_have(check: Check, main: str) -> None:
+    assert kinds(check(BOUNDARY, {"pkg/stack.py": "class Boundary: ...\n", "pkg/main.py": main}, USES_IT)) == []
+
+
+def test_attribute_that_never_was_upstreams(check: Check) -> None:
+    assert kinds(check({"pkg/main.py": ""}, {"pkg/main.py": "x = 1\n"}, USES_IT)) == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rebasekit.checks.survive.catalog import Catalog
 from rebasekit.checks.survive.hunks import UsedHunk
 from rebasekit.checks.survive.judge import Judge
+from rebasekit.checks.survive.nowhere import Nowhere, lines_of
 from rebasekit.checks.survive.reader import Reader
 from rebasekit.facts.collect import paused
 from rebasekit.facts.query import Facts
@@ -49,10 +50,11 @@ def survive(hunks: Sequence[UsedHunk], old: Facts, new: Facts, *, tag: str = "th
     with paused():
         judge = Judge(Catalog(old), Catalog(new), tag)
         itself = Judge(judge.new, judge.new, tag)
+        nowhere = Nowhere(old, new, lines_of(hunk.new for hunk in hunks))
         findings: list[Finding] = []
         counted: list[Counted] = []
         for hunk in hunks:
-            reader = Reader(hunk, judge if hunk.old is not None else itself)
+            reader = Reader(hunk, judge if hunk.old is not None else itself, nowhere)
             findings += reader.run()
             apis = tuple(sorted(reader.apis))
             counted.append(Counted(hunk.patch, hunk.id, reader.checked, reader.unresolved, apis))

@@ -13,6 +13,7 @@ from rebasekit.checks.survive.hunks import Sight, UsedHunk
 from rebasekit.checks.survive.judge import GONE, Judge, Trouble
 from rebasekit.checks.survive.listed import listed
 from rebasekit.checks.survive.meaning import Meaning, meaning
+from rebasekit.checks.survive.nowhere import Nowhere
 from rebasekit.checks.survive.overrides import override_troubles
 from rebasekit.checks.survive.receivers import to_ref
 from rebasekit.checks.survive.sites import Site, SiteReader
@@ -25,6 +26,7 @@ class Reader:
 
     hunk: UsedHunk
     judge: Judge
+    nowhere: Nowhere
     checked: int = 0
     unresolved: int = 0
     apis: set[str] = field(default_factory=set)
@@ -110,6 +112,9 @@ class Reader:
                 self.unresolved += not was.known or (was.api is not None and was.bound)
             if was.api is not None and not was.bound and was.found is None and not site.typing_only:
                 yield from self._never(was.api)
+            if isinstance(site.node, ast.Attribute) and not was.known and self.nowhere.gone(site.node.attr):
+                name = site.node.attr
+                yield Trouble(GONE, name, f"nothing in {self.judge.tag} has a `{name}` any more")
             return
         self.checked += not is_call
         self.apis.add(was.api.dotted)
