@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rebasekit.errors import UsageError
@@ -53,6 +55,9 @@ def test_a_state_in_16_bit_and_in_8_bit():
     assert states.checkpoint == 48 * (24 * 128 * 128 + 24 * 128 * 2 + 5120 * 3 * 2) == 20_643_840
     assert states.slot == pytest.approx(38e6, rel=0.04)
     assert states.checkpoint == pytest.approx(23e6, rel=0.11)
+    wide = replace(read(mamba_ssm_dtype="float32"), environment={"SGLANG_MAMBA_CONV_DTYPE": "float32"})
+    found = states_of(HYBRID_27B, wide, 2)
+    assert found is not None and round(found.checkpoint / 1e6, 1) == 22.4
 
 
 @pytest.mark.parametrize(
@@ -81,8 +86,6 @@ def test_every_strategy_beside_the_others():
 
 
 def test_a_lock_that_decode_skips_saves_a_slot_where_there_is_a_buffer():
-    from dataclasses import replace
-
     skips = {"SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK": "1"}
     for strategy, slots in (("extra_buffer", 4), ("extra_buffer_lazy", 3), ("no_buffer", 3)):
         flags = replace(read(mamba_radix_cache_strategy=strategy), environment=skips)
