@@ -119,6 +119,26 @@ FORMS = {
         "import functools\nfrom app.pool import Pool\ndef main():\n    return functools.partial(Pool, 1)()\n", 4, "partial",
     ),
     "__new__": ("from app.pool import Pool\ndef main():\n    return Pool.__new__(Pool)\n", 3, "__new__"),
+    "table of a class, get": (
+        "from app.pool import Pool\nclass H:\n    TABLE = {'a': Pool}\n    def make(self, k):\n"
+        "        kind = self.TABLE.get(k)\n        return kind(1)\ndef main(k='a'):\n    return H().make(k)\n",
+        6, "registry",
+    ),
+    "table of a class, keys listed too": (
+        "from app.pool import Pool\nclass H:\n    TABLE = {'a': Pool}\n    def make(self, k):\n"
+        "        return self.TABLE[k](1)\ndef main(k='a'):\n    print(list(H.TABLE))\n    return H().make(k)\n",
+        5, "registry",
+    ),
+    "table of functions that return it": (
+        "from app.pool import Pool\nTABLE = {}\ndef register(name):\n    def put(fn):\n        TABLE[name] = fn\n"
+        "        return fn\n    return put\n@register('a')\ndef make_a():\n    return Pool\ndef pick(k):\n"
+        "    kind = TABLE[k]()\n    return kind\ndef main(k='a'):\n    kind = pick(k)\n    return kind(1)\n",
+        10, "returned",
+    ),
+    "function handed on that returns it": (
+        "from app.pool import Pool\ndef make():\n    return Pool\ndef build(choose):\n    return choose()(1)\n"
+        "def main():\n    return build(make)\n", 3, "returned",
+    ),
     "tuple assignment": (
         "from app.pool import Pool\ndef main():\n    kind, n = Pool, len\n    return kind(1)\n", 3, "variable",
     ),
@@ -159,6 +179,37 @@ def test_mention_is_no_construction(form: str, tmp_path: Path) -> None:
     report = ask(tmp_path, {"app/work.py": MENTIONS[form]}, "Pool")
     assert report.sites == ()
     assert report.verdict == "unconstructed"
+
+
+def test_classes_found_in_the_modules_of_a_package(tmp_path: Path) -> None:
+    """A class that serving's scan picks by its base is built where the table is asked; one elsewhere is not."""
+    scan = """
+        import importlib, inspect, pkgutil
+        from app.base import Base
+        TABLE = {}
+
+        def load(package):
+            root = importlib.import_module(package)
+            for _, name, _ in pkgutil.iter_modules(root.__path__, package + "."):
+                members = inspect.getmembers(importlib.import_module(name), inspect.isclass)
+                for cls in [member for _, member in members if issubclass(member, Base)]:
+                    TABLE[cls.kind] = cls
+
+        def main(kind="a"):
+            load("app.kinds")
+            return TABLE[kind](1)
+    """
+    files = {
+        "app/work.py": scan,
+        "app/base.py": "class Base:\n    kind = ''\n",
+        "app/kinds/a.py": "from app.base import Base\nclass KindA(Base):\n    kind = 'a'\n",
+        "app/kinds/b.py": "class Loner:\n    pass\n",
+        "app/tests/c.py": "from app.base import Base\nclass KindC(Base):\n    kind = 'c'\n",
+    }
+    found = ask(tmp_path / "a", files, "KindA")
+    assert (found.verdict, places(found)) == ("live", [("work.py", 15)])
+    assert ask(tmp_path / "b", files, "Loner").verdict == "unconstructed"
+    assert ask(tmp_path / "c", files, "KindC").verdict == "unconstructed"
 
 
 def test_classmethod_factory(tmp_path: Path) -> None:

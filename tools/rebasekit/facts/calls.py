@@ -6,10 +6,8 @@ import ast
 import re
 
 from rebasekit.facts.reading import Reading
-from rebasekit.facts.records import Ref
+from rebasekit.facts.records import TRANSPARENT, Ref
 
-# Their results hold what their first argument holds, so a class passed through them is still that class.
-_TRANSPARENT = frozenset({"tuple", "list", "set", "frozenset", "sorted", "reversed", "iter", "dict", "cast"})
 # Calls that say nothing about who builds or calls what.
 _QUIET = frozenset(
     {
@@ -45,7 +43,7 @@ class CallReader(Reading):
         if len(args) + len(keywords) > 1:
             self._module_and_name(node, (*args, *[k[1] for k in keywords]))
         self.scope.calls.append((node.lineno, self.guard, callee, args, keywords, lines, False))
-        if callee in _TRANSPARENT and args:
+        if callee in TRANSPARENT and args:
             return args[-1] if callee == "cast" else args[0]
         return ("r", callee)
 

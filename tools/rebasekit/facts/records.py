@@ -20,6 +20,9 @@ Ref = Any  # a recursive tuple type that mypy cannot spell usefully; the docstri
 
 MODULE, CLASS, FUNCTION, SCRIPT = "m", "c", "f", "x"  # SCRIPT: an `if __name__ == "__main__":` block
 
+# Their results hold what their first argument holds, so a class passed through them is still that class.
+TRANSPARENT = frozenset({"tuple", "list", "set", "frozenset", "sorted", "reversed", "iter", "dict", "cast"})
+
 
 def refers(ref: Ref) -> bool:
     """Whether a value may be a class, a function or something that holds one: not unknown, not a constant."""

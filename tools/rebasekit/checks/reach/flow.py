@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebasekit.checks.reach.hiding import hidden
-from rebasekit.checks.reach.occurrences import Match, Use, uses
+from rebasekit.checks.reach.occurrences import Match, Use, containers, uses
+from rebasekit.checks.reach.results import Results
 from rebasekit.checks.reach.targets import Targets
 from rebasekit.facts.query import Facts
-from rebasekit.facts.records import FUNCTION, Ref
+from rebasekit.facts.records import FUNCTION, TRANSPARENT, Ref
 
 _MOST_STEPS = 1500  # places visited before giving up, with the answer "unknown"
 
@@ -53,6 +54,7 @@ class Flow:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.targets = Targets(facts)
+        self.results = Results(facts, self)
 
     def follow(self, start: list[Spot]) -> Outcome:
         """Everything that calls what one of the `start` spots holds."""
@@ -104,7 +106,7 @@ class Flow:
             name = self.targets.parameter(target, call, position)
             if name is not None:
                 yield Spot("local", target.function, name, 0)
-        if not found and not fields:
+        if not found and not fields and callee not in TRANSPARENT:
             outcome.lost.append((use.scope, use.place.line, _shown(callee)))
 
     def _fields(self, scope: int, callee: Ref, position: int | str | None) -> list[Spot]:
@@ -168,7 +170,7 @@ class Flow:
         for scope, match in self._readers(spot):
             yield from uses(self.facts.program, scope, match)
         if spot.kind == "result":
-            yield from self._result_uses(spot.owner)
+            yield from self.results.uses(spot.owner)
 
     def _readers(self, spot: Spot) -> Iterator[tuple[int, Match]]:
         program = self.facts.program
@@ -182,7 +184,8 @@ class Flow:
                     yield scope, lambda chain, names=names: chain in names  # type: ignore[misc]
         elif spot.kind == "attribute":
             for scope in self.facts.mentions(spot.name):
-                chains = {c for c in program.body(scope).loads if self._reads_attribute(scope, c, spot)}
+                read = {c for load in program.body(scope).loads for c in containers(load)}
+                chains = {c for c in read if self._reads_attribute(scope, c, spot)}
                 if chains:
                     yield scope, lambda chain, chains=chains: chain in chains  # type: ignore[misc]
 
@@ -228,56 +231,6 @@ class Flow:
     def _related(self, one: int, other: int) -> bool:
         order = self.facts.hierarchy.order
         return other in order(one) or one in order(other)
-
-    def _result_uses(self, function: int) -> Iterator[Use]:
-        """Uses of what a function returns, where it is called."""
-        scope = self.facts.program.scope(function)
-        for caller in self.facts.mentions(scope.short):
-            chains = {c for c in self.facts.program.body(caller).loads if self._calls(caller, c, function)}
-            if chains:
-                yield from _with_results(self.facts, caller, chains)
-
-    def _calls(self, caller: int, chain: str, function: int) -> bool:
-        if chain.rpartition(".")[2] != self.facts.program.scope(function).short and "." in chain:
-            return False
-        return any(target.function == function for target in self.targets.of(caller, chain))
-
-
-def _with_results(facts: Facts, caller: int, chains: set[str]) -> Iterator[Use]:
-    """Uses in `caller` of the value that calling one of `chains` gives."""
-    marker = "\0result"
-    body = facts.program.body(caller)
-
-    def swap(ref: Ref) -> Ref:
-        if isinstance(ref, tuple):
-            if ref and ref[0] == "r" and isinstance(ref[1], str) and ref[1] in chains:
-                return marker
-            return tuple(swap(item) if isinstance(item, tuple) else item for item in ref)
-        return ref
-
-    swapped = body._replace(
-        calls=tuple(
-            c._replace(
-                callee=swap(c.callee),
-                args=tuple(map(swap, c.args)),
-                keywords=tuple((n, swap(r), line) for n, r, line in c.keywords),
-            )
-            for c in body.calls
-        ),
-        assigns=tuple(a._replace(value=swap(a.value)) for a in body.assigns),
-        returns=tuple(r._replace(value=swap(r.value)) for r in body.returns),
-    )
-    yield from uses(_One(caller, swapped), caller, lambda chain: chain == marker)  # type: ignore[arg-type]
-
-
-class _One:
-    """A stand-in for a program that knows one scope's body."""
-
-    def __init__(self, scope: int, body: object) -> None:
-        self._body = body
-
-    def body(self, _scope: int) -> object:
-        return self._body
 
 
 def _shown(callee: Ref) -> str:

@@ -42,6 +42,12 @@ class Use:
     extra: tuple[str, ...] = field(default=())
 
 
+def containers(load: str) -> tuple[str, ...]:
+    """A chain, and what stands before a method that gives an element: `a.TABLE` for `a.TABLE.get`."""
+    base, _, last = load.rpartition(".")
+    return (load, base) if base and last in _ELEMENTS else (load,)
+
+
 def places(ref: Ref, match: Match, line: int, guard: int, how: tuple[str, ...] = ()) -> Iterator[Place]:
     """Every way in which `ref` may have the value, as itself or inside a container."""
     if isinstance(ref, str):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from rebasekit.checks.reach.flow import Flow, Outcome, Sink, Spot
 from rebasekit.checks.reach.occurrences import Place, Use, places, uses
+from rebasekit.checks.reach.results import with_results
 from rebasekit.facts.query import Facts
 
 _MODULE_LEVEL = "mc"  # a class named there is waiting to be used: the site is where it is called
@@ -58,6 +59,7 @@ class Sites:
                 self._use(class_id, use, extra, found)
             self._defaults(class_id, scope, chains, found)
         self._strings(class_id, found)
+        self._scanned(class_id, found)
         self._own_calls(class_id, found)
         found.sites = _distinct(found.sites)
         return found
@@ -72,6 +74,23 @@ class Sites:
                 for load, line in zip(body.loads, body.lines, strict=True):
                     if load == wanted:
                         found.sites.append(self._site(class_id, scope, Place(line, 0), ("string registry",)))
+
+    def _scanned(self, class_id: int, found: Found) -> None:
+        """Classes that `inspect.getmembers` finds in modules, and that are picked by a class above them."""
+        module = self.facts.program.first[self.facts.program.locate(class_id)[0]]
+        imported = self.facts.liveness(module) not in ("dead", "test")
+        above = set(self.facts.hierarchy.order(class_id)[1:]) if imported else set()
+        for scope in self.facts.mentions("getmembers") if above else ():
+            loads = self.facts.program.body(scope).loads
+            members = {load for load in loads if load.rpartition(".")[2] == "getmembers"}
+            picked = any(above.intersection(self.facts.resolver.classes(scope, load)) for load in loads)
+            if not members or not picked or self.facts.liveness(scope) == "test":
+                continue
+            outcome = Outcome([], [])
+            spots = [s for use in with_results(self.facts, scope, members) for s in self.flow.step(use, outcome)]
+            for sink in self.flow.follow(spots).sinks:
+                place = Place(sink.line, sink.guard)
+                found.sites.append(self._site(class_id, sink.scope, place, ("found in its module",)))
 
     def named(self, class_id: int) -> Iterator[tuple[int, set[str]]]:
         """Scopes that name the class, with the chains that do."""
