@@ -38,8 +38,8 @@ def difference(
 ) -> Difference:
     """The changes of Python files from `base` to the fork's `version`. `before` is the release before the base.
 
-    Files that the fork lacks are left out: a wheel need not hold all of a tree. With a sheet, so are files in which
-    the maintainer carries nothing to the target: what they differ in came from upstream's own branch.
+    Files that the fork lacks are left out: a wheel need not hold all of a tree. With a sheet, so are files of the base
+    in which the maintainer carries nothing to the target: what they differ in came from upstream's own branch.
     """
     mine, theirs = fork.files(version), upstream.files(base)
     older = upstream.files(before) if before else {}
@@ -49,7 +49,9 @@ def difference(
             continue
         if mine[path] == older.get(path):
             left["the release before has the same file"] += 1
-        elif sheet and sheet.fork.files(sheet.tag).get(path) == upstream.files(sheet.target).get(path):
+        elif (
+            sheet and path in theirs and sheet.fork.files(sheet.tag).get(path) == upstream.files(sheet.target).get(path)
+        ):
             left["the maintainer carries nothing in it"] += 1
         elif change := _change(upstream, base, before, fork.read(version, path) or b"", path):
             found.append(change)

@@ -149,14 +149,16 @@ class Judge:
         reading, pristine = read(data) or Reading(), read(old) or Reading()
         added = {hunk: done.added(hunk, path) for hunk in mine}
         had = Counter(name for name, _ in sound.unbound(old))
+        before = self.base.files.get(path) or b""  # what the fork itself has wrong is no tool's doing
+        ills = {name for name, _ in sound.unbound(before)}
         for name, line in sound.unbound(data):
             had[name] -= 1
-            if had[name] < 0 and name not in pending:
+            if had[name] < 0 and name not in pending | ills:
                 at = reading.at(line)
                 users = [hunk for hunk in mine if any(s == at for s, _ in added[hunk])]
                 binders = [h for h in mine if any(_binds(s, name) for s in done.removed(h, path, pristine))]
                 yield (users or binders or mine)[0], f"`{name}` is not bound"
-        for name in sound.doubled(data) - sound.doubled(old):
+        for name in sound.doubled(data) - sound.doubled(old) - sound.doubled(before):
             starts = tuple(f"{word} {name.rpartition('.')[2]} " for word in ("def", "class"))
             makers = [h for h in mine if any(f"{s.code} ".startswith(starts) for s, _ in added[h])]
             yield (makers or mine)[0], f"`{name}` is defined twice"

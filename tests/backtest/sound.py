@@ -35,10 +35,13 @@ def unbound(data: bytes) -> tuple[tuple[str, int], ...]:
 @functools.lru_cache(maxsize=1024)
 def doubled(data: bytes) -> Counter[str]:
     """Definitions of one name in one block of a class or module, beyond the first."""
-    return Counter(_doubled(ast.parse(data), ""))
+    try:
+        return Counter(_doubled(ast.parse(data)))
+    except SyntaxError:
+        return Counter()
 
 
-def _doubled(node: ast.AST, name: str) -> Iterator[str]:
+def _doubled(node: ast.AST) -> Iterator[str]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
             continue

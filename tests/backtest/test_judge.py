@@ -106,7 +106,7 @@ def test_told_with_another_hunk_of_the_file() -> None:
         data(RIGHT.replace("return self", "return it") + "    x = 1\n"),
     )
     first, second = Step("h", before, {PATH: middle}), Step("g", {PATH: middle}, {PATH: last})
-    judge = Judge({"h": first, "g": second}, lambda path: data(RELEASE), None)
+    judge = Judge({}, lambda path: data(RELEASE), None)
     answers = [Answer(Did.PUT, first), Answer(Did.PUT, second, "unbound: nothing binds `it`")]
     assert judge.judge(answers)[0].result is Result.TOLD
 
@@ -153,3 +153,10 @@ def test_names_that_a_pending_hunk_binds_do_not_count() -> None:
     put = Answer(Did.PUT, Step("b", {PATH: before}, {PATH: data(uses)}))
     assert judge.judge([Answer(Did.ASKED, Step("a")), put])[1].result is Result.SOUND
     assert judge.judge([put])[0].result is Result.SILENT
+
+
+def test_what_the_fork_itself_has_wrong_is_no_tools_doing() -> None:
+    unsound = RIGHT.replace("return self", "return it")
+    step = Step("h", {PATH: data(RELEASE)}, {PATH: data(unsound)})
+    judge = Judge({"h": step}, lambda path: data(RELEASE), None)
+    assert judge.judge([Answer(Did.PUT, step)])[0].result is Result.SOUND
