@@ -114,6 +114,21 @@ def backtest(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """Break a made-up and a real rebase on purpose, in all known ways, and count what the checks catch."""
+    install(session, ".[dev]")
+    session.run("python", "-m", "pytest", "tests/mutants", *session.posargs, env={"REBASEKIT_MUTANTS": "all"})
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Kill every command that writes 300 times, and feed it lines of 100 MB and a release of a million files."""
+    install(session, ".[dev]")
+    sizes = {"REBASEKIT_KILLS": "21", "REBASEKIT_INTERRUPTS": "7", "REBASEKIT_LINE": "100", "REBASEKIT_FILES": "1000000"}
+    session.run("python", "-m", "pytest", "tests/faults", "tests/workflows/test_kill.py", *session.posargs, env=sizes)
+
+
+@nox.session
 def truth(session: nox.Session) -> None:
     """Score `reach` against what people read by hand."""
     install(session, ".[dev]")
