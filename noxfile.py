@@ -124,8 +124,9 @@ def mutants(session: nox.Session) -> None:
 def faults(session: nox.Session) -> None:
     """Kill every command that writes 300 times, and feed it lines of 100 MB and a release of a million files."""
     install(session, ".[dev]")
-    sizes = {"REBASEKIT_KILLS": "21", "REBASEKIT_INTERRUPTS": "7", "REBASEKIT_LINE": "100", "REBASEKIT_FILES": "1000000"}
-    session.run("python", "-m", "pytest", "tests/faults", "tests/workflows/test_kill.py", *session.posargs, env=sizes)
+    sizes = {"KILLS": "22", "INTERRUPTS": "7", "LINE": "100", "FILES": "1000000"}
+    env = {f"REBASEKIT_{name}": value for name, value in sizes.items()}
+    session.run("python", "-m", "pytest", "tests/faults", "tests/workflows/test_kill.py", *session.posargs, env=env)
 
 
 @nox.session
