@@ -92,6 +92,18 @@ def test_launches_add_up():
     assert not row.problem and row.ranks["TP0"] == "ran 1/1"
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_reason_for_one_device(device):
+    idle = "cpu: needs a card"
+    (never,) = effects.table([of(13)], {"p/h": idle}, {"TP0": [Notes(files={"m.py"})]}, device)
+    assert (never.idle, bool(never.problem)) == (("needs a card", False) if device == "cpu" else ("", True))
+    ran = Notes(files={"m.py"})
+    ran.lines["m.py"].add(13)
+    (there,) = effects.table([of(13)], {"p/h": idle}, {"TP0": [ran]}, device)
+    assert bool(there.problem) == (device == "cpu")
+    assert effects.reason("upstream: never calls it", device) == "upstream: never calls it"
+
+
 def test_a_hunk_of_comments_has_nothing_to_run():
     (row,) = effects.table([of(12)], {"p/h": ""}, {"TP0": [Notes()]}, "cpu")
     assert (row.state, row.problem, row.lines) == ("ran", "", 0)

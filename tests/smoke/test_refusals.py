@@ -27,6 +27,10 @@ if __name__ == "__main__":
         sys.exit()
     if flag == "--crash":
         os.kill(os.getpid(), 11)
+    if flag == "--look":
+        alive = os.path.exists("/proc/" + open(os.environ["LEFT"]).read())
+        raise ValueError("the one before is not served and " + ("left behind" if alive else "gone"))
+    open(os.environ["LEFT"], "w").write(str(os.getpid()))
     time.sleep(60)
 """
 
@@ -70,9 +74,10 @@ def test_what_is_no_refusal(ask):
 
 
 def test_a_start_that_goes_on_is_ended(ask):
-    found = ask(launch("serves", "--serve"), launch("after", "--refuse"), limit=1.0)
+    left = {"LEFT": str(ask.logs / "pid")}
+    found = ask(launch("serves", "--serve", environment=left), launch("after", "--look", environment=left), limit=1.0)
     assert found["serves"][0] == "FAIL" and "went on for 1 s" in found["serves"][1]
-    assert found["after"][0] == "ok"
+    assert found["after"] == ("ok", "the one before is not served and gone")
 
 
 def test_a_release_that_cannot_be_imported_fails_every_one(ask):
