@@ -5,8 +5,8 @@
 
 Without `--baselines` only ours is timed. `--sweep` also times ours in other cuts than `plan` and `CUTS` choose, for a
 card on which they may be wrong; the table's figures stay those of the usual cut. DIR, never committed, holds other
-people's files: `sglang/kernels/ops/attention/{decode,extend,prefill}_attention.py` with import stand-ins for the rest, and
-`oscar_decode.py`, OSCAR's `triton_ops/decode_attention.py`. Times are medians of CUDA-graph replays over index sets
+people's files: `sglang/kernels/ops/attention/{decode,extend,prefill}_attention.py` with import stand-ins for the rest,
+and `oscar_decode.py`, OSCAR's `triton_ops/decode_attention.py`. Times are medians of CUDA-graph replays over index sets
 that rotate through at least 300 MB; every competitor gets its best split count.
 """
 # ruff: noqa: B023 -- every closure is called before its loop goes on

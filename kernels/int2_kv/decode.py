@@ -15,8 +15,9 @@ from .merge import launch_merge
 from .rotation import Rotation
 from .rows import RowTable, launch_rows
 
-RESIDENT = 8
-"""Programs that a Hopper multiprocessor holds of a 256-channel tile (216 registers a thread)."""
+RESIDENT = {32: 8, 16: 12}
+"""Programs that a Hopper multiprocessor holds, by tokens per step (238 and 168 registers a thread). A multiple of its
+four schedulers: nine or ten are slower than eight."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,14 @@ def plan(batch: int, layout: Int2Layout, heads: int, processors: int) -> DecodeP
     """One wave of programs for `batch` sequences on a card with `processors` multiprocessors.
 
     A short batch stops at four programs per multiprocessor, and two for each tile of a token: past that the merge costs
-    what the splits save. Longer rows (four tiles or more) are read best in steps of 16 tokens.
+    what the splits save. Longer rows (four tiles or more) are read best in steps of 16 tokens, by more programs.
     """
     share = heads // layout.kv_heads
     tiles = layout.kv_heads // layout.heads_per_tile(share) * triton.cdiv(share, 8)
-    splits = min(2 * processors, 4 * processors // tiles, RESIDENT * processors // (batch * tiles))
-    return DecodePlan(splits=max(1, splits), block=16 if tiles >= 4 and batch > 1 else 32)
+    block = 16 if tiles >= 4 and batch > 1 else 32
+    resident = RESIDENT[block] if batch >= 4 else RESIDENT[32]
+    splits = min(2 * processors, 4 * processors // tiles if batch == 1 else resident * processors // (batch * tiles))
+    return DecodePlan(splits=max(1, splits), block=block)
 
 
 def workspace(

@@ -40,9 +40,7 @@ class Rotation:
         """For a `walsh` rotation: the signs within an eighth of a head, [D/8, D/8] of K and of V."""
         return self._kept((dtype, "signs"), lambda matrix: matrix[: len(matrix) // 8, : len(matrix) // 8].sign())
 
-    def _kept(
-        self, key: object, change: Callable[[torch.Tensor], torch.Tensor]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _kept(self, key: object, change: Callable[[torch.Tensor], torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         if key not in self._rounded:
             dtype = key[0] if isinstance(key, tuple) else key
             self._rounded[key] = tuple(change(matrix).to(dtype).contiguous() for matrix in (self.k, self.v))

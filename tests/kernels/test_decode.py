@@ -135,9 +135,10 @@ def test_a_late_maximum_fades_what_came_before() -> None:
     batch.check(cut=DecodePlan(1))
 
 
+@pytest.mark.parametrize("block", [16, 32])
 @pytest.mark.parametrize("rotated", [False, True])
 @pytest.mark.parametrize(("sink", "window"), [(0, 20), (4, 0), (8, 40), (300, 300)])
-def test_sixteen_bit_rows(sink: int, window: int, rotated: bool) -> None:
+def test_sixteen_bit_rows(sink: int, window: int, rotated: bool, block: int) -> None:
     """The row is taken where one stands among sinks and recent tokens, and nowhere else."""
     layout = Int2Layout(2, 128, 64)
     batch = Batch(layout, 3, [90, 0, 30, 7], turn=default_rotation(128, 64, AT) if rotated else None)
@@ -145,7 +146,7 @@ def test_sixteen_bit_rows(sink: int, window: int, rotated: bool) -> None:
     some = torch.randperm(len(batch.indices))[: len(batch.indices) * 2 // 3]
     table[batch.indices[some]] = torch.arange(len(some), dtype=torch.int32, device=AT)
     rows = RowTable(table, batch.k[some].contiguous(), batch.v[some].contiguous(), sink, window)
-    batch.check(rows, cut=DecodePlan(3))
+    batch.check(rows, cut=DecodePlan(3, block))
     batch.check(rows, impl="torch")
 
 
@@ -180,8 +181,8 @@ def test_a_query_that_does_not_fit() -> None:
 def test_the_plan_depends_on_the_batch_only() -> None:
     layout = Int2Layout(2, 256, 256)
     assert [plan(b, layout, 12, 132).splits for b in (1, 8, 32, 1024)] == [264, 66, 16, 1]
-    wide = [plan(b, Int2Layout(4, 256, 256), 24, 132) for b in (1, 8, 32)]
-    assert [(cut.splits, cut.block) for cut in wide] == [(132, 32), (33, 16), (8, 16)]
+    wide = [plan(b, Int2Layout(4, 256, 256), 24, 132) for b in (1, 2, 8, 32)]
+    assert [(cut.splits, cut.block) for cut in wide] == [(132, 32), (132, 16), (49, 16), (12, 16)]
 
 
 @pytest.mark.skipif(not CARD, reason="needs 5 GB: slots beyond 2**31 words")
