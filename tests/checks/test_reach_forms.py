@@ -139,6 +139,13 @@ FORMS = {
         "from app.pool import Pool\ndef make():\n    return Pool\ndef build(choose):\n    return choose()(1)\n"
         "def main():\n    return build(make)\n", 3, "returned",
     ),
+    "table with a default": (
+        "from collections import defaultdict\nfrom app.pool import Pool\ndef main(k='a'):\n"
+        "    table = defaultdict(list, {'a': Pool})\n    kind = table[k]\n    return kind(1)\n", 4, "argument",
+    ),
+    "table of keywords": (
+        "from app.pool import Pool\nTABLE = dict(a=Pool)\ndef main(k='a'):\n    return TABLE[k](1)\n", 4, "argument",
+    ),
     "tuple assignment": (
         "from app.pool import Pool\ndef main():\n    kind, n = Pool, len\n    return kind(1)\n", 3, "variable",
     ),
@@ -210,6 +217,18 @@ def test_classes_found_in_the_modules_of_a_package(tmp_path: Path) -> None:
     assert (found.verdict, places(found)) == ("live", [("work.py", 15)])
     assert ask(tmp_path / "b", files, "Loner").verdict == "unconstructed"
     assert ask(tmp_path / "c", files, "KindC").verdict == "unconstructed"
+
+
+def test_a_factory_of_a_class_from_a_table(tmp_path: Path) -> None:
+    """Both the call and the construction in the factory are shown; a method that builds nothing is none."""
+    files = {
+        "app/kinds.py": "class Kind:\n    @classmethod\n    def make(cls):\n        return cls()\n"
+        "    @classmethod\n    def names(cls):\n        return []\n",
+        "app/work.py": "from app.kinds import Kind\nTABLE = {'a': Kind}\ndef main(k='a'):\n"
+        "    kind = TABLE[k]\n    kind.names()\n    return kind.make()\n",
+    }
+    report = ask(tmp_path, files, "Kind")
+    assert (report.verdict, places(report)) == ("live", [("kinds.py", 4), ("work.py", 6)])
 
 
 def test_classmethod_factory(tmp_path: Path) -> None:

@@ -127,20 +127,14 @@ def _ask(
     args: Namespace, brief: Brief, tree: ListingTree, tag: str, assume: dict[str, object], console: Console
 ) -> ReachReport | Ambiguous | NoSuchName:
     from rebasekit.checks.reach import reach, reach_unindexed
-    from rebasekit.facts.query import open_facts
+    from rebasekit.facts.query import open_facts, stepper
     from rebasekit.facts.settings import Settings
 
     settings = Settings(brief.entries)
     if args.no_index:
         return reach_unindexed(tree, settings, args.name, tag=tag, assume=assume)
-    bars: dict[str, int] = {}
     with console.task(f"reading {tag}", unit="files") as task:
-
-        def step(what: str, done: int, total: int) -> None:
-            task.advance(done - bars.get(what, 0))
-            bars[what] = done
-
-        facts = open_facts(_where.cache(args) / "facts", tree, settings, step)
+        facts = open_facts(_where.cache(args) / "facts", tree, settings, stepper(task))
     return reach(facts, args.name, tag=tag, assume=assume)
 
 

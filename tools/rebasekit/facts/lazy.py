@@ -15,7 +15,7 @@ from rebasekit.facts.database import Database
 from rebasekit.facts.gather import Progress, gather
 from rebasekit.facts.hierarchy import link_classes
 from rebasekit.facts.link import index_names, load_program, settle
-from rebasekit.facts.parts import Names, bucket_part, unpack_part
+from rebasekit.facts.parts import Names, Unkept, bucket_part, unpack_part
 from rebasekit.facts.program import Program
 from rebasekit.facts.query import Facts
 from rebasekit.facts.resolve import Resolver
@@ -23,7 +23,7 @@ from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import SourceTree
 
 
-class LazyParts:
+class LazyParts(Unkept):
     """A tree's linked parts, made on demand."""
 
     def __init__(self, program: Program, settings: Settings) -> None:
@@ -48,15 +48,6 @@ class LazyParts:
         packed = self._index.get(bucket_part(number))
         names: Names = unpack_part(packed) if packed else {}
         return names
-
-    def answer(self, key: str) -> None:
-        return None
-
-    def keep(self, key: str, data: bytes) -> None:
-        return None
-
-    def close(self) -> None:
-        return None
 
 
 def lazy_facts(cache: Path, tree: SourceTree, settings: Settings, progress: Progress | None = None) -> Facts:

@@ -49,6 +49,19 @@ def unpack_part(packed: bytes) -> Any:
     return marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
 
 
+class Unkept:
+    """Linked parts that live as long as the process: nothing is kept beside them."""
+
+    def answer(self, key: str) -> None:
+        return None
+
+    def keep(self, key: str, data: bytes) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
+
+
 class Parts:
     """One tree's linked parts, from the database."""
 

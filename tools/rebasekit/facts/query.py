@@ -17,8 +17,20 @@ from rebasekit.facts.resolve import Resolver
 from rebasekit.facts.settings import LEVELS, Settings
 from rebasekit.facts.source import SourceTree
 from rebasekit.facts.types import Types
+from rebasekit.model.progress import Task
 
 Step = Callable[[str, int, int], None]  # what is done, how much, of how much
+
+
+def stepper(task: Task) -> Step:
+    """What `open_facts` reports, on one bar."""
+    bars: dict[str, int] = {}
+
+    def step(what: str, done: int, total: int) -> None:
+        task.advance(done - bars.get(what, 0))
+        bars[what] = done
+
+    return step
 
 
 class AnyParts(Protocol):

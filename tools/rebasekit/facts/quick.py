@@ -16,7 +16,7 @@ from rebasekit.facts.extract import extract
 from rebasekit.facts.gather import pack_words
 from rebasekit.facts.link import index_names, settle
 from rebasekit.facts.parse import Unread
-from rebasekit.facts.parts import Names, bucket_part, unpack_part
+from rebasekit.facts.parts import Names, Unkept, bucket_part, unpack_part
 from rebasekit.facts.program import FileFacts, Program
 from rebasekit.facts.query import Facts
 from rebasekit.facts.settings import Settings
@@ -29,7 +29,7 @@ _COMMON = 60  # a name in more files than this says little about who calls whom
 _WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-class MemoryParts:
+class MemoryParts(Unkept):
     """Linked parts that live as long as the process."""
 
     def __init__(self, parts: dict[str, bytes]) -> None:
@@ -41,15 +41,6 @@ class MemoryParts:
     def names(self, number: int) -> Names:
         names: Names = self._parts.get(bucket_part(number), {})
         return names
-
-    def answer(self, key: str) -> None:
-        return None
-
-    def keep(self, key: str, data: bytes) -> None:
-        return None
-
-    def close(self) -> None:
-        return None
 
 
 class _Text:

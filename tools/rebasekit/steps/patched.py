@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebasekit.facts.query import Facts, Step, open_facts
+from rebasekit.facts.query import Facts, open_facts, stepper
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import ListingTree, OverlayTree
 from rebasekit.model.placement import Placement
-from rebasekit.model.progress import SILENT, Progress, Task
+from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
 from rebasekit.steps.workspace import Workspace
@@ -33,17 +33,6 @@ def patched_tree(space: Workspace, verdict: Verdict) -> OverlayTree:
 def settings_of(space: Workspace) -> Settings:
     """What reading a tree has to be told: the series' entry points."""
     return Settings(entries=space.series.entries)
-
-
-def stepper(task: Task) -> Step:
-    """What `open_facts` reports, on a bar."""
-    bars: dict[str, int] = {}
-
-    def step(what: str, done: int, total: int) -> None:
-        task.advance(done - bars.get(what, 0))
-        bars[what] = done
-
-    return step
 
 
 def read_patched(space: Workspace, verdict: Verdict, progress: Progress = SILENT) -> Patched:

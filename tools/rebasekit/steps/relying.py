@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebasekit.checks.defaults import ReliedHunk, propose
-from rebasekit.facts.query import Facts, open_facts
+from rebasekit.facts.query import Facts, open_facts, stepper
 from rebasekit.facts.records import FUNCTION
 from rebasekit.facts.source import ListingTree
 from rebasekit.model.hunk import Hunk, Patch
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
-from rebasekit.steps.patched import settings_of, stepper
+from rebasekit.steps.patched import settings_of
 from rebasekit.steps.workspace import Workspace
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rebasekit.checks.reach.hiding import hidden
 from rebasekit.checks.reach.occurrences import Match, Use, containers, uses
-from rebasekit.checks.reach.results import Results
+from rebasekit.checks.reach.results import Results, with_results
 from rebasekit.checks.reach.targets import Targets
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import FUNCTION, TRANSPARENT, Ref
 
+# Of what they are called with, these make something that holds it.
+_CONTAINERS = frozenset({"dict", "defaultdict", "OrderedDict", "MappingProxyType", "ChainMap", "deque"})
 _MOST_STEPS = 1500  # places visited before giving up, with the answer "unknown"
 
 
@@ -42,10 +44,16 @@ class Sink:
 
 @dataclass
 class Outcome:
-    """Where a value went: calls of it, and places where it could not be followed."""
+    """Where a value went: calls of it and of its methods, and places where it could not be followed."""
 
-    sinks: list[Sink]
-    lost: list[tuple[int, int, str]]  # scope, line, what swallowed it
+    sinks: list[Sink] = field(default_factory=list)
+    lost: list[tuple[int, int, str]] = field(default_factory=list)  # scope, line, what swallowed it
+    methods: list[tuple[Sink, str]] = field(default_factory=list)  # calls of a method of the value, by name
+
+    def add(self, other: Outcome) -> None:
+        self.sinks.extend(other.sinks)
+        self.lost.extend(other.lost)
+        self.methods.extend(other.methods)
 
 
 class Flow:
@@ -58,7 +66,7 @@ class Flow:
 
     def follow(self, start: list[Spot]) -> Outcome:
         """Everything that calls what one of the `start` spots holds."""
-        outcome = Outcome([], [])
+        outcome = Outcome()
         queue, seen = list(start), set(start)
         while queue:
             spot = queue.pop()
@@ -81,6 +89,8 @@ class Flow:
         elif use.kind == "method":
             if use.method == "__new__":
                 outcome.sinks.append(Sink(use.scope, place.line, place.guard, ("__new__",)))
+            elif spot is None or not hidden(self.facts.program, spot.owner, spot.name, spot.line, use):
+                outcome.methods.append((Sink(use.scope, place.line, place.guard, place.how), use.method))
         elif use.kind == "returned":
             yield Spot("result", use.scope, "")
         elif use.kind == "assigned":
@@ -106,7 +116,13 @@ class Flow:
             name = self.targets.parameter(target, call, position)
             if name is not None:
                 yield Spot("local", target.function, name, 0)
-        if not found and not fields and callee not in TRANSPARENT:
+        if found or fields or (callee in TRANSPARENT and isinstance(position, int)):
+            return
+        if isinstance(callee, str) and callee.rpartition(".")[2] in _CONTAINERS:
+            for held in with_results(self.facts, use.scope, {callee}):
+                if held.place.line == call.line:
+                    yield from self.step(held, outcome)
+        else:
             outcome.lost.append((use.scope, use.place.line, _shown(callee)))
 
     def _fields(self, scope: int, callee: Ref, position: int | str | None) -> list[Spot]:

@@ -54,7 +54,7 @@ class Results:
         index, local = self.facts.program.locate(function)
         file = self.facts.program.file(index)
         short = self.facts.program.scope(function).short
-        outcome = Outcome([], [])
+        outcome = Outcome()
         above = self.facts.program.first[index] + max(file.heads[local][2], 0)
         # A decorator's argument is no chain that the scope reads.
         for scope in dict.fromkeys((above, *self.facts.mentions(short))):

@@ -86,7 +86,7 @@ class Sites:
             picked = any(above.intersection(self.facts.resolver.classes(scope, load)) for load in loads)
             if not members or not picked or self.facts.liveness(scope) == "test":
                 continue
-            outcome = Outcome([], [])
+            outcome = Outcome()
             spots = [s for use in with_results(self.facts, scope, members) for s in self.flow.step(use, outcome)]
             for sink in self.flow.follow(spots).sinks:
                 place = Place(sink.line, sink.guard)
@@ -119,24 +119,42 @@ class Sites:
         elif use.kind == "method":
             self._method(class_id, use, extra, found)
         else:
-            outcome = Outcome([], [])
-            spots = list(self.flow.step(use, outcome))
-            reached = self.flow.follow(spots)
-            reached.sinks.extend(outcome.sinks)
-            found.lost.extend([*outcome.lost, *reached.lost])
-            self._flowed(class_id, use, reached.sinks, extra, found)
+            outcome = Outcome()
+            outcome.add(self.flow.follow(list(self.flow.step(use, outcome))))
+            found.lost.extend(outcome.lost)
+            self._flowed(class_id, use, outcome.sinks, extra, found)
+            for function, sinks in self._factories(class_id, outcome).items():
+                self._flowed(class_id, use, sinks, (*extra, "factory"), found, function)
 
-    def _flowed(self, class_id: int, use: Use, sinks: list[Sink], extra: tuple[str, ...], found: Found) -> None:
+    def _factories(self, class_id: int, outcome: Outcome) -> dict[int, list[Sink]]:
+        """Calls of methods that make an instance of the class they are called on, by method."""
+        found: dict[int, list[Sink]] = {}
+        for sink, name in outcome.methods:
+            for function in self.facts.method(class_id, name):
+                if self.builds(function, class_id):
+                    found.setdefault(function, []).append(sink)
+        return found
+
+    def _flowed(
+        self,
+        class_id: int,
+        use: Use,
+        sinks: list[Sink],
+        extra: tuple[str, ...],
+        found: Found,
+        factory: int | None = None,
+    ) -> None:
         if not sinks:
             return
         how = (*use.place.how, _way(use, sinks), *extra)
         if self.facts.program.scope(use.scope).kind in _MODULE_LEVEL:
             for sink in sinks:
                 place = Place(sink.line, sink.guard)
-                found.sites.append(self._site(class_id, sink.scope, place, how))
+                found.sites.append(replace(self._site(class_id, sink.scope, place, how), factory=factory))
             return
         calls = tuple(dict.fromkeys((sink.scope, sink.line) for sink in sinks))
-        found.sites.append(replace(self._site(class_id, use.scope, use.place, how), calls=calls))
+        site = self._site(class_id, use.scope, use.place, how)
+        found.sites.append(replace(site, calls=calls, factory=factory))
 
     def _defaults(self, class_id: int, scope: int, chains: set[str], found: Found) -> None:
         """Parameters whose default is the class: the site is the call in the function."""
