@@ -146,6 +146,14 @@ FORMS = {
     "table of keywords": (
         "from app.pool import Pool\nTABLE = dict(a=Pool)\ndef main(k='a'):\n    return TABLE[k](1)\n", 4, "argument",
     ),
+    "default factory": (
+        "from collections import defaultdict\nfrom app.pool import Pool\ndef main(k='a'):\n"
+        "    return defaultdict(Pool)[k]\n", 4, "default factory",
+    ),
+    "function that a table calls for a missing key": (
+        "from collections import defaultdict\nfrom app.pool import Pool\ndef choose():\n    return Pool\n"
+        "def main(k='a'):\n    kind = defaultdict(choose, {})[k]\n    return kind(1)\n", 4, "returned",
+    ),
     "tuple assignment": (
         "from app.pool import Pool\ndef main():\n    kind, n = Pool, len\n    return kind(1)\n", 3, "variable",
     ),
@@ -229,6 +237,39 @@ def test_a_factory_of_a_class_from_a_table(tmp_path: Path) -> None:
     }
     report = ask(tmp_path, files, "Kind")
     assert (report.verdict, places(report)) == ("live", [("kinds.py", 4), ("work.py", 6)])
+
+
+def test_a_factory_that_hands_its_class_on(tmp_path: Path) -> None:
+    """The class may be replaced on the way; others that go the same way are not built there."""
+    files = {
+        "app/kinds.py": "def chosen(default):\n    return default\nclass Kind:\n    @classmethod\n    def make(cls):\n"
+        "        kind = chosen(cls)\n        return kind()\nclass Other:\n    @classmethod\n    def make(cls):\n"
+        "        kind = chosen(cls)\n        return kind()\n",
+        "app/work.py": "from app.kinds import Kind\ndef main():\n    return Kind.make()\n",
+    }
+    report = ask(tmp_path / "a", files, "Kind")
+    assert (report.verdict, places(report)) == ("live", [("kinds.py", 7), ("work.py", 3)])
+    assert ask(tmp_path / "b", files, "Other").verdict != "live"
+
+
+def test_a_scan_of_one_package_builds_nothing_of_another(tmp_path: Path) -> None:
+    scan = """
+        import importlib, pkgutil
+        def load():
+            package = "app.kinds"
+            for _, name, _ in pkgutil.iter_modules(importlib.import_module(package).__path__, package + "."):
+                module = importlib.import_module(name)
+                yield module.ENTRY
+        def main():
+            return [kind(1) for kind in load()]
+    """
+    files = {
+        "app/kinds/a.py": "class KindA:\n    pass\nENTRY = KindA\n",
+        "app/others/b.py": "class KindB:\n    pass\nENTRY = KindB\n",
+        "app/work.py": scan,
+    }
+    assert ask(tmp_path / "a", files, "KindA").verdict == "live"
+    assert ask(tmp_path / "b", files, "KindB").verdict == "unconstructed"
 
 
 def test_classmethod_factory(tmp_path: Path) -> None:

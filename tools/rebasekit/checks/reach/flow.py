@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rebasekit.checks.reach.hiding import hidden
 from rebasekit.checks.reach.occurrences import Match, Use, containers, uses
-from rebasekit.checks.reach.results import Results, with_results
+from rebasekit.checks.reach.results import Results, makes_by_default, with_results
 from rebasekit.checks.reach.targets import Targets
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import FUNCTION, TRANSPARENT, Ref
@@ -118,7 +118,9 @@ class Flow:
                 yield Spot("local", target.function, name, 0)
         if found or fields or (callee in TRANSPARENT and isinstance(position, int)):
             return
-        if isinstance(callee, str) and callee.rpartition(".")[2] in _CONTAINERS:
+        if makes_by_default(use):
+            outcome.sinks.append(Sink(use.scope, use.place.line, use.place.guard, ("default factory",)))
+        elif isinstance(callee, str) and callee.rpartition(".")[2] in _CONTAINERS:
             for held in with_results(self.facts, use.scope, {callee}):
                 if held.place.line == call.line:
                     yield from self.step(held, outcome)
@@ -221,9 +223,16 @@ class Flow:
                 for entity in self.facts.resolver.chain(scope, load):
                     if entity.kind == "global" and entity.scope == spot.owner and entity.name == spot.name:
                         names.add(load.removesuffix("." + entity.rest) if entity.rest else load)
-                    elif entity.kind == "local" and load.endswith("." + spot.name):
+                    elif entity.kind == "local" and load.endswith("." + spot.name) and self._scans(scope, spot.owner):
                         names.add(load)  # a module in a local, as after `import_module`
         return names
+
+    def _scans(self, scope: int, index: int) -> bool:
+        """Whether a scope that imports by name may get that file: if it says which packages, it is below one."""
+        program = self.facts.program
+        named = {load[1:] for load in program.body(scope).loads if load[0] == "'" and load[1:] in program.packages}
+        module = program.file(index).module
+        return not named or any(f"{module}.".startswith(f"{package}.") for package in named)
 
     def _reads_attribute(self, scope: int, chain: str, spot: Spot) -> bool:
         base, _, last = chain.rpartition(".")

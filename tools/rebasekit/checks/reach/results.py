@@ -35,6 +35,9 @@ class Results:
             if unknown:
                 yield from with_results(self.facts, sink.scope, unknown)
 
+        for scope, callee in self._factory_of(function):
+            yield from with_results(self.facts, scope, {callee})
+
     def _calls(self, caller: int, chain: str, function: int) -> bool:
         if chain.rpartition(".")[2] != self.facts.program.scope(function).short and "." in chain:
             return False
@@ -51,10 +54,22 @@ class Results:
     def _find(self, function: int) -> Iterator[Sink]:
         from rebasekit.checks.reach.flow import Outcome
 
+        outcome = Outcome()
+        for use in self._handed(function):
+            if not makes_by_default(use):
+                yield from self.flow.follow(list(self.flow.step(use, outcome))).sinks
+
+    def _factory_of(self, function: int) -> Iterator[tuple[int, Ref]]:
+        """`defaultdict(function)`: the elements of what this call gives are the function's results."""
+        for use in self._handed(function):
+            if makes_by_default(use) and use.call is not None:
+                yield use.scope, use.call.callee
+
+    def _handed(self, function: int) -> Iterator[Use]:
+        """Where the function itself is a value."""
         index, local = self.facts.program.locate(function)
         file = self.facts.program.file(index)
         short = self.facts.program.scope(function).short
-        outcome = Outcome()
         above = self.facts.program.first[index] + max(file.heads[local][2], 0)
         # A decorator's argument is no chain that the scope reads.
         for scope in dict.fromkeys((above, *self.facts.mentions(short))):
@@ -62,7 +77,13 @@ class Results:
             chains |= {c for c in self.facts.program.body(scope).loads if self._calls(scope, c, function)}
             for use in uses(self.facts.program, scope, chains.__contains__) if chains else ():
                 if use.kind in ("argument", "assigned", "returned"):
-                    yield from self.flow.follow(list(self.flow.step(use, outcome))).sinks
+                    yield use
+
+
+def makes_by_default(use: Use) -> bool:
+    """Whether the value is what a `defaultdict` calls for a missing key."""
+    callee = use.call.callee if use.kind == "argument" and use.call is not None else None
+    return use.position == 0 and isinstance(callee, str) and callee.rpartition(".")[2] == "defaultdict"
 
 
 def with_results(facts: Facts, caller: int, callees: set[Ref]) -> Iterator[Use]:

@@ -198,7 +198,20 @@ class Sites:
             others = [f for f in self.facts.method(class_id, rest) if f != function]
             if rest == "__new__" or any(self.builds(f, class_id, depth + 1) for f in others):
                 return True
-        return False
+        return own is not None and bool(self._handed_on(function, own))
+
+    def _handed_on(self, function: int, own: str) -> list[tuple[Place, list[Sink]]]:
+        """`cls` that a classmethod hands to somebody who calls it, or calls under another name: where, and who."""
+        found = []
+        for use in uses(self.facts.program, function, lambda chain: chain == own):
+            if use.kind in ("argument", "assigned"):
+                outcome = Outcome()
+                outcome.add(self.flow.follow(list(self.flow.step(use, outcome))))
+                here = [sink for sink in outcome.sinks if sink.scope == function]
+                if outcome.sinks:
+                    place = Place(here[0].line, here[0].guard) if here else use.place
+                    found.append((place, here or outcome.sinks))
+        return found
 
     def _own_calls(self, class_id: int, found: Found) -> None:
         """`cls(...)`, `type(self)(...)` and `self.__class__(...)` in the class's own methods."""
@@ -217,14 +230,19 @@ class Sites:
                     copies = call.callee == f"{first}.__class__" or (call.callee == ("r", "type") and not by_class)
                     if (by_class and call.callee == first and function in factories) or copies:
                         found.sites.append(self._site(class_id, function, Place(call.line, call.guard), ("cls",)))
+                if by_class and function in factories:
+                    for place, sinks in self._handed_on(function, first):
+                        calls = tuple(dict.fromkeys((sink.scope, sink.line) for sink in sinks))
+                        found.sites.append(replace(self._site(class_id, function, place, ("cls",)), calls=calls))
 
     def _site(self, class_id: int, scope: int, place: Place, how: tuple[str, ...]) -> RawSite:
         return RawSite(class_id, scope, place.line, place.guard, tuple(dict.fromkeys(how)))
 
 
 def _way(use: Use, sinks: list[Sink]) -> str:
-    if any("partial" in sink.how for sink in sinks):
-        return "partial"
+    for way in ("partial", "default factory"):
+        if any(way in sink.how for sink in sinks):
+            return way
     if use.kind == "argument":
         assert use.call is not None
         return "decorator" if use.call.decorated else "argument"
