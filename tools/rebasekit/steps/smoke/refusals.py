@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rebasekit.model.progress import Progress
@@ -63,14 +64,15 @@ def early(
         progress.task("refusals", len(launches), "starts") as task,
         Group([python, str(script("refusals.py")), str(asked)], environ, folder, folder / "refusals.log") as group,
     ):
-        said: set[str] = set()
+        said, cpu = set[str](), 0.0
         for line in group.lines(_IMPORTS + limit * len(launches)):
             if line.startswith('{"name": '):
                 each = json.loads(line)
                 launch = next(launch for launch in launches if launch.name == each["name"])
                 said.add(launch.name)
                 task.advance()
-                yield _judged(launch, each, logs[launch.name], group.memory)
+                yield replace(_judged(launch, each, logs[launch.name], group.memory), cpu=group.cpu - cpu)
+                cpu = group.cpu
         for launch in launches:
             if launch.name not in said:
                 why = f"the process that starts it ended with {group.process.poll()}{_tail(group.log)}"
