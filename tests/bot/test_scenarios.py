@@ -45,14 +45,14 @@ def test_second_run_changes_nothing(world: World) -> None:
     assert "nothing new #1" in result.stdout
 
 
-def test_unrelated_commits_of_the_project_change_nothing(world: World) -> None:
-    world.bot()
-    before, _ = world.refs(), world.writes()
-    (world.project / "README").write_text("about\n")
-    world.commit("readme")
-    assert world.bot().exit == 0
-    assert world.writes() == []
-    assert world.refs()[BRANCH] == before[BRANCH]
+def test_unrelated_commits_of_the_project_change_nothing(near: World) -> None:
+    near.bot()
+    before, _ = near.refs(), near.writes()
+    (near.project / "README").write_text("about\n")
+    near.commit("readme")
+    assert near.bot().exit == 0
+    assert near.writes() == []
+    assert near.refs()[BRANCH] == before[BRANCH]
 
 
 def test_new_findings_update(world: World) -> None:
@@ -100,25 +100,25 @@ def test_next_tag_supersedes(world: World) -> None:
     assert world.refs() == before
 
 
-def test_several_new_tags_are_carried_in_order(world: World) -> None:
-    world.case.tag("v1.2.0rc1", NEWER)
-    world.case.tag("v1.2.0", NEWER)
-    assert world.bot().exit == 0
-    assert [(p["head"]["ref"], p["state"]) for p in world.state.pulls] == [
+def test_several_new_tags_are_carried_in_order(near: World) -> None:
+    near.case.tag("v1.2.0rc1", NEWER)
+    near.case.tag("v1.2.0", NEWER)
+    assert near.bot().exit == 0
+    assert [(p["head"]["ref"], p["state"]) for p in near.state.pulls] == [
         ("rebasekit/v1.1.0", "closed"),
         ("rebasekit/v1.2.0", "open"),
     ]
-    assert "refs/heads/rebasekit/v1.2.0rc1" not in world.refs()
+    assert "refs/heads/rebasekit/v1.2.0rc1" not in near.refs()
 
 
-def test_only_the_newest_and_pre_releases_by_choice(world: World) -> None:
-    world.case.tag("v1.2.0rc1", NEWER)
-    assert world.bot("--newest", "--pre").exit == 0
-    assert [p["head"]["ref"] for p in world.state.pulls] == ["rebasekit/v1.2.0rc1"]
-    result = world.bot("--pre")
+def test_only_the_newest_and_pre_releases_by_choice(near: World) -> None:
+    near.case.tag("v1.2.0rc1", NEWER)
+    assert near.bot("--newest", "--pre").exit == 0
+    assert [p["head"]["ref"] for p in near.state.pulls] == ["rebasekit/v1.2.0rc1"]
+    result = near.bot("--pre")
     assert "v1.1.0  left alone: a newer release has a pull request #1" in result.stdout
-    assert len(world.state.pulls) == 1
-    assert BRANCH not in world.refs()
+    assert len(near.state.pulls) == 1
+    assert BRANCH not in near.refs()
 
 
 def test_a_foreign_commit_stops_it_and_it_says_so_once(world: World) -> None:
@@ -139,26 +139,26 @@ def test_a_foreign_commit_stops_it_and_it_says_so_once(world: World) -> None:
     assert [p["state"] for p in world.state.pulls] == ["open", "open"]
 
 
-def test_an_amended_commit_is_foreign(world: World) -> None:
-    world.bot()
-    there = world.root / "amend"
-    world.git("clone", "-q", "-b", "rebasekit/v1.1.0", str(world.bare), str(there), cwd=world.root)
+def test_an_amended_commit_is_foreign(near: World) -> None:
+    near.bot()
+    there = near.root / "amend"
+    near.git("clone", "-q", "-b", "rebasekit/v1.1.0", str(near.bare), str(there), cwd=near.root)
     (there / "extra").write_text("x\n")
-    world.git("add", "--all", cwd=there)
+    near.git("add", "--all", cwd=there)
     who = {"GIT_COMMITTER_NAME": "rebasekit", "GIT_COMMITTER_EMAIL": "rebasekit@localhost"}
-    world.git("commit", "-q", "--amend", "--no-edit", cwd=there, **who)  # even under our name
-    world.git("push", "-q", "-f", "origin", "HEAD:rebasekit/v1.1.0", cwd=there)
-    before = world.refs()
-    assert "stopped" in world.bot().stdout
-    assert world.refs() == before
+    near.git("commit", "-q", "--amend", "--no-edit", cwd=there, **who)  # even under our name
+    near.git("push", "-q", "-f", "origin", "HEAD:rebasekit/v1.1.0", cwd=there)
+    before = near.refs()
+    assert "stopped" in near.bot().stdout
+    assert near.refs() == before
 
 
-def test_another_author_takes_over_the_bots_branch(world: World) -> None:
-    world.bot()
-    world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
-    world.commit("another line")
-    assert "updated #1" in world.bot("--author", "Robot <robot@example.invalid>").stdout
-    assert world.git("log", "-1", "--format=%an %ce", BRANCH, cwd=world.bare) == "Robot robot@example.invalid"
+def test_another_author_takes_over_the_bots_branch(near: World) -> None:
+    near.bot()
+    near.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
+    near.commit("another line")
+    assert "updated #1" in near.bot("--author", "Robot <robot@example.invalid>").stdout
+    assert near.git("log", "-1", "--format=%an %ce", BRANCH, cwd=near.bare) == "Robot robot@example.invalid"
 
 
 def test_pause_on_a_pull_request(world: World) -> None:
@@ -227,29 +227,29 @@ def test_no_drafts_in_this_repository(near: World) -> None:
     assert near.labels(1) == {"rebase", "conflict"}
 
 
-def test_what_people_closed_stays_closed(world: World) -> None:
-    world.bot()
-    world.pull(1)["state"] = "closed"
-    world.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
-    world.commit("another line")
-    before, _ = world.refs(), world.writes()
-    assert "left alone: somebody closed it #1" in world.bot().stdout
-    assert world.writes() == []
-    assert world.refs() == before
+def test_what_people_closed_stays_closed(near: World) -> None:
+    near.bot()
+    near.pull(1)["state"] = "closed"
+    near.case.write({"patchset/p/patch.toml": patch_toml(HUNK.replace("y = 2", "y = 3"))})
+    near.commit("another line")
+    before, _ = near.refs(), near.writes()
+    assert "left alone: somebody closed it #1" in near.bot().stdout
+    assert near.writes() == []
+    assert near.refs() == before
 
 
-def test_merged_is_left_and_its_base_moves_on(world: World) -> None:
-    world.bot()
-    world.git("fetch", "-q", "origin", "rebasekit/v1.1.0")
-    world.git("merge", "-q", "--ff-only", "FETCH_HEAD")
-    world.git("push", "-q", "origin", "HEAD:main")
-    world.pull(1).update(state="closed", merged_at="2026-01-05T08:00:00Z")
-    world.writes()
-    assert world.bot().exit == 0
-    assert world.writes() == []
-    world.case.tag("v1.2.0", NEWER)
-    world.bot()
-    assert world.pull(2)["title"] == "rebase: upstream v1.1.0 → v1.2.0 (carried 1)"
+def test_merged_is_left_and_its_base_moves_on(near: World) -> None:
+    near.bot()
+    near.git("fetch", "-q", "origin", "rebasekit/v1.1.0")
+    near.git("merge", "-q", "--ff-only", "FETCH_HEAD")
+    near.git("push", "-q", "origin", "HEAD:main")
+    near.pull(1).update(state="closed", merged_at="2026-01-05T08:00:00Z")
+    near.writes()
+    assert near.bot().exit == 0
+    assert near.writes() == []
+    near.case.tag("v1.2.0", NEWER)
+    near.bot()
+    assert near.pull(2)["title"] == "rebase: upstream v1.1.0 → v1.2.0 (carried 1)"
 
 
 def test_others_are_never_touched(world: World) -> None:
@@ -305,26 +305,26 @@ def test_a_workflows_own_token(world: World) -> None:
     assert len(world.state.pulls) == 1
 
 
-def test_half_done_runs_are_finished(world: World) -> None:
+def test_half_done_runs_are_finished(near: World) -> None:
     """The branch was pushed and the forge went away; then the labels were missing."""
-    world.state.faults = [Fault("POST", "/pulls$", 403, body={"message": "no"}, times=1)]
-    assert world.bot().exit == 4
-    assert BRANCH in world.refs()
-    assert world.state.pulls == []
-    world.state.faults = [Fault("POST", "/labels$", 403, body={"message": "no"}, times=1)]
-    assert world.bot().exit == 4
-    assert world.labels(2) == set()
-    assert world.bot().exit == 0
-    assert world.labels(2) == {"rebase", "clean"}
-    assert [(issue["number"], issue["state"]) for issue in world.state.issues] == [(1, "closed")]
+    near.state.faults = [Fault("POST", "/pulls$", 403, body={"message": "no"}, times=1)]
+    assert near.bot().exit == 4
+    assert BRANCH in near.refs()
+    assert near.state.pulls == []
+    near.state.faults = [Fault("POST", "/labels$", 403, body={"message": "no"}, times=1)]
+    assert near.bot().exit == 4
+    assert near.labels(2) == set()
+    assert near.bot().exit == 0
+    assert near.labels(2) == {"rebase", "clean"}
+    assert [(issue["number"], issue["state"]) for issue in near.state.issues] == [(1, "closed")]
 
 
-def test_a_project_below_the_top_of_its_repository(world: World) -> None:
-    world.git("rm", "-q", "-r", "patchset")
-    world.case.write({"deep/er/patchset/p/patch.toml": patch_toml(HUNK)})
-    text = f'base = "v1.0.0"\npatches = ["p"]\n\n[upstream]\nkind = "git"\nurl = "{world.case.repository}"\n'
-    world.case.write({"deep/er/patchset/series.toml": text})
-    world.commit("moved")
-    assert world.bot("-C", "deep/er").exit == 0
-    assert world.show(BRANCH, "deep/er/patchset/series.toml").startswith('base = "v1.1.0"')
-    assert world.show(BRANCH, "deep/er/upstream-map/v1.1.0.toml")
+def test_a_project_below_the_top_of_its_repository(near: World) -> None:
+    near.git("rm", "-q", "-r", "patchset")
+    near.case.write({"deep/er/patchset/p/patch.toml": patch_toml(HUNK)})
+    text = f'base = "v1.0.0"\npatches = ["p"]\n\n[upstream]\nkind = "git"\nurl = "{near.case.repository}"\n'
+    near.case.write({"deep/er/patchset/series.toml": text})
+    near.commit("moved")
+    assert near.bot("-C", "deep/er").exit == 0
+    assert near.show(BRANCH, "deep/er/patchset/series.toml").startswith('base = "v1.1.0"')
+    assert near.show(BRANCH, "deep/er/upstream-map/v1.1.0.toml")

@@ -123,13 +123,13 @@ def test_a_token_without_rights(world: World) -> None:
     assert issue["state"] == "closed"
 
 
-def test_a_token_without_any_right(world: World) -> None:
-    world.state.users[TOKEN].rights.clear()
-    result = world.bot()
+def test_a_token_without_any_right(near: World) -> None:
+    near.state.users[TOKEN].rights.clear()
+    result = near.bot()
     assert result.exit == 4
-    assert world.state.entries == {}
+    assert near.state.entries == {}
     assert "could not be shown as an issue" in result.stderr
-    assert "refs/rebasekit/lock" not in world.refs()
+    assert "refs/rebasekit/lock" not in near.refs()
 
 
 def test_a_closed_token(world: World) -> None:
@@ -159,13 +159,13 @@ def test_the_push_is_refused(world: World) -> None:
     assert issue["state"] == "closed"
 
 
-def test_not_even_the_lock_may_be_pushed(world: World) -> None:
-    world.refuse("refs/*", "read only")
-    result = world.bot()
+def test_not_even_the_lock_may_be_pushed(near: World) -> None:
+    near.refuse("refs/*", "read only")
+    result = near.bot()
     assert result.exit == 4
     assert "was refused" in result.stdout
-    assert world.state.entries == {}
-    assert set(world.refs()) == {"refs/heads/main"}
+    assert near.state.entries == {}
+    assert set(near.refs()) == {"refs/heads/main"}
 
 
 def test_somebody_is_faster_between_look_and_push(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,40 +289,40 @@ def test_a_lock_that_somebody_holds(near: World, tmp_path: Path) -> None:
     assert near.refs()["refs/rebasekit/lock"] == note
 
 
-def test_upstream_cannot_be_asked(world: World) -> None:
-    world.case.repository.rename(world.case.repository.with_name("away"))
+def test_upstream_cannot_be_asked(near: World) -> None:
+    near.case.repository.rename(near.case.repository.with_name("away"))
     for _ in range(2):
-        assert world.bot().exit == 4
-    (issue,) = world.state.issues
+        assert near.bot().exit == 4
+    (issue,) = near.state.issues
     assert issue["title"] == "rebase: looking for new releases failed"
-    world.case.repository.with_name("away").rename(world.case.repository)
-    assert world.bot().exit == 0
+    near.case.repository.with_name("away").rename(near.case.repository)
+    assert near.bot().exit == 0
     assert issue["state"] == "closed"
-    assert len(world.state.pulls) == 1
+    assert len(near.state.pulls) == 1
 
 
-def test_one_release_fails_and_the_next_has_its_turn(world: World) -> None:
-    world.case.tag("v1.1.5", {"a.py": "", "A.py": ""})  # not safe to store: one of them would be lost elsewhere
-    world.case.tag("v1.2.0", NEWER)
-    result = world.bot()
+def test_one_release_fails_and_the_next_has_its_turn(near: World) -> None:
+    near.case.tag("v1.1.5", {"a.py": "", "A.py": ""})  # not safe to store: one of them would be lost elsewhere
+    near.case.tag("v1.2.0", NEWER)
+    result = near.bot()
     assert result.exit == 4, result.stdout
-    assert [p["head"]["ref"] for p in world.state.pulls] == ["rebasekit/v1.1.0", "rebasekit/v1.2.0"]
-    assert [i["title"] for i in world.state.issues] == ["rebase: v1.1.5 failed"]
+    assert [p["head"]["ref"] for p in near.state.pulls] == ["rebasekit/v1.1.0", "rebasekit/v1.2.0"]
+    assert [i["title"] for i in near.state.issues] == ["rebase: v1.1.5 failed"]
 
 
-def test_a_bug_is_reported_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported_too(near: World, monkeypatch: pytest.MonkeyPatch) -> None:
     import rebasekit.steps.bot.run as module
 
     def broken(*_: object) -> None:
         raise KeyError("@everyone")
 
     monkeypatch.setattr(module, "carry", broken)
-    assert world.bot().exit == 70
-    (issue,) = world.state.issues
+    assert near.bot().exit == 70
+    (issue,) = near.state.issues
     assert "KeyError" in issue["body"]
     assert "@everyone" not in issue["body"]
-    assert world.bot().exit == 70
-    assert len(world.state.issues) == 1
+    assert near.bot().exit == 70
+    assert len(near.state.issues) == 1
 
 
 def test_issues_are_switched_off(near: World) -> None:
@@ -333,12 +333,12 @@ def test_issues_are_switched_off(near: World) -> None:
     assert "Issues are disabled" in result.stderr
 
 
-def test_a_patchset_that_cannot_be_read(world: World) -> None:
-    world.case.write({"patchset/p/patch.toml": "title = \n"})
-    world.commit("broken")
-    assert world.bot().exit == 4
-    assert world.state.issues
-    assert world.state.pulls == []
+def test_a_patchset_that_cannot_be_read(near: World) -> None:
+    near.case.write({"patchset/p/patch.toml": "title = \n"})
+    near.commit("broken")
+    assert near.bot().exit == 4
+    assert near.state.issues
+    assert near.state.pulls == []
 
 
 @pytest.mark.parametrize(
