@@ -14,8 +14,7 @@ from harness import patch_toml
 from standin import Call, Fault, opened
 from world import BOT, HUNK, NEWER, TOKEN, World
 
-from rebasekit.errors import StateError
-from rebasekit.steps.bot.lock import Times, alone
+from rebasekit.steps.bot.lock import Occupied, Times, alone
 from rebasekit.upstream.credentials import Access
 from rebasekit.upstream.project import Project, Pushed
 
@@ -58,7 +57,7 @@ def test_rate_limit_with_reset_header(world: World) -> None:
     assert result.exit == 4
     assert "rate limit" in result.stdout
     assert BRANCH in world.refs()
-    assert world.state.pulls == []
+    assert world.state.entries == {}
     world.state.faults = [Fault("POST", "/pulls$", 403, reset(1), limit)]
     assert world.bot().exit == 0
     assert len(world.state.pulls) == 1
@@ -283,7 +282,7 @@ def test_a_lock_that_somebody_holds(near: World, tmp_path: Path) -> None:
     waits: list[float] = []
     clock = itertools.count(time.time(), 10.0)
     times = Times(stale=900, patience=60, sleep=waits.append, clock=lambda: next(clock))
-    with pytest.raises(StateError, match="another run of the bot"), alone(project, times):
+    with pytest.raises(Occupied, match="another run of the bot"), alone(project, times):
         raise AssertionError("held twice")
     assert waits
     assert near.refs()["refs/rebasekit/lock"] == note

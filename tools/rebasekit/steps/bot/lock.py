@@ -30,6 +30,10 @@ class Times:
     clock: Callable[[], float] = time.time
 
 
+class Occupied(StateError):
+    """Another run keeps the lock; what it does is its own to tell."""
+
+
 class PushRefused(StateError):
     """The remote does not take a push; `said` is its reason, which somebody else wrote."""
 
@@ -41,7 +45,7 @@ class PushRefused(StateError):
 
 @contextmanager
 def alone(project: Project, times: Times, progress: Progress = SILENT) -> Iterator[None]:
-    """Hold the lock for the block. Raises StateError when another run keeps it, PushRefused without the right."""
+    """Hold the lock for the block. Raises Occupied when another run keeps it, PushRefused without the right."""
     start, told = times.clock(), False
     who = f"{platform.node()} {os.getpid()} {os.urandom(8).hex()}"
     while True:
@@ -54,7 +58,7 @@ def alone(project: Project, times: Times, progress: Progress = SILENT) -> Iterat
             if pushed.outcome is Push.REFUSED:
                 raise PushRefused(REF, pushed.message)
         if times.clock() - start > times.patience:
-            raise StateError("another run of the bot does not come to its end", hint="rebasekit bot")
+            raise Occupied("another run of the bot does not come to its end", hint="rebasekit bot")
         if not told:
             progress.note("another run of the bot is publishing; waiting for it")
             told = True

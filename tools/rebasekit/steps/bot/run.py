@@ -16,7 +16,7 @@ from rebasekit.model.tag import Tag
 from rebasekit.patches.digest import series_digest
 from rebasekit.steps.bot import find, trials
 from rebasekit.steps.bot.carried import Carried, carry
-from rebasekit.steps.bot.lock import Times, alone
+from rebasekit.steps.bot.lock import Occupied, Times, alone
 from rebasekit.steps.bot.publish import Done, Proposal, Publisher, What
 from rebasekit.steps.bot.settings import Settings, branch_of
 from rebasekit.steps.bot.trials import Trials
@@ -156,9 +156,10 @@ class Bot:
         said = f"{type(error).__name__}: {error}" if bug else str(error)
         said = self.forge.calls.settings.without_token(said)
         done = Done(tag, What.FAILED, text=said, bug=bug)
-        if isinstance(error, ForgeError) and error.status in (0, 401):
+        deaf = isinstance(error, ForgeError) and (error.status in (0, 401) or error.limited)
+        if deaf or isinstance(error, Occupied):  # it cannot be told now; the next run goes on from here
             self.say(done)
-            return done  # who does not hear us cannot be told
+            return done
         state = hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
         try:
             with alone(self.project, self.times, self.progress):
