@@ -171,7 +171,7 @@ class Judge:
         """What hunks define in the base: definitions, imports, parameters and targets of assignments."""
         names: set[str] = set()
         for hunk in hunks:
-            for path in self.written[hunk].after:
+            for path in self.written[hunk].after if hunk in self.written else ():
                 for statement, _ in self.base.added(hunk, path):
                     names |= sound.defined(statement.code)
         return names
