@@ -302,6 +302,14 @@ def test_an_entry_that_says_nothing(tmp_path: Path, text: str) -> None:
     assert "cannot be checked" in run(tmp_path, {"pkg/a.py": ""}, relying).findings[0].message
 
 
+def test_an_annotation_does_not_bring_back_what_the_choice_would_build(tmp_path: Path) -> None:
+    """The attribute says `PythonCore`, but with the other default nobody builds one."""
+    main = MAIN.replace("self.core = create", "self.core: PythonCore = create")
+    main = main.replace("from pkg.registry", "from pkg.core import PythonCore\n    from pkg.registry")
+    result = run(tmp_path, tree("rust", **{"pkg/main.py": main}), EVICT, OURS, INT8)
+    assert found(result) == {"default-flipped": ["evict"], "bypassed": ["evict", "ours"]}
+
+
 def test_proposals(tmp_path: Path) -> None:
     """The table between the entry point and the eviction is found, and the live helper gets none."""
     evict = hunk("evict", "self._ours()")

@@ -33,6 +33,16 @@ def ask(root: Path, files: Mapping[str, str | bytes], name: str, **assume: objec
     return report
 
 
+def test_a_parameter_hides_a_package_of_its_name(tmp_path: Path) -> None:
+    work = (
+        "import os\nfrom app.pool import Pool\ndef main():\n    first()\n    second(Pool(1))\n"
+        "def first():\n    return os.getcwd()\ndef second(os: Pool):\n    return os.read()\n"
+    )
+    files = {"app/work.py": work, "app/pool.py": POOL + "    def read(self):\n        return 1\n"}
+    report = ask(tmp_path, files, "Pool.read")
+    assert (report.verdict, [site.line for site in report.sites]) == ("live", [9])
+
+
 def test_last_caller_gone_is_unconstructed(tmp_path: Path) -> None:
     """Case 15."""
     report = ask(tmp_path, {"app/work.py": "def main():\n    return 1\n"}, "Pool")

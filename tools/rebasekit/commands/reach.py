@@ -157,7 +157,8 @@ def _show(console: Console, data: Mapping[str, Any]) -> None:
     for why in data["why"]:
         console.line(f"  {visible(why)}")
     for instead in data.get("instead", ()):
-        console.line(f"  taken instead: {visible(instead)}")
+        if instead not in data["why"]:
+            console.line(f"  {visible(instead)}")
     for site in data["sites"]:
         _show_site(console, site)
 

@@ -25,9 +25,11 @@ class Tape:
         self,
         steps: dict[int, tuple[Step, ...]] | None = None,
         outside: dict[tuple[str, int], bool] | None = None,
+        built: frozenset[int] = frozenset(),
     ) -> None:
         self.steps = steps or {}
         self.outside = outside or {}
+        self.built = built  # classes that some scope builds when nothing is cut
 
 
 def walk(facts: Facts) -> Cut:
@@ -35,6 +37,7 @@ def walk(facts: Facts) -> Cut:
     key = f"tape-{_REVISION}-{facts.settings.key}"
     kept = facts.parts.answer(key)
     whole = Cut(facts, (), Tape(*unpack_part(kept)) if kept is not None else None).serve()
+    whole.tape.built = frozenset(whole.built)
     if kept is None:
         facts.parts.keep(key, pack((whole.tape.steps, whole.tape.outside)))
     return whole
@@ -121,9 +124,22 @@ class Cut(Reachability):
 
     def demand_on(self, class_id: int, name: str, origin: Origin) -> None:
         reading = self._note("demand_on", class_id, name)
-        if (name, origin[0]) not in self._silent:
+        if self._waits(class_id):
+            self._on_class.setdefault(class_id, {}).setdefault(name, origin)
+        elif (name, origin[0]) not in self._silent:
             super().demand_on(class_id, name, origin)
         self._reading = reading
+
+    def _waits(self, class_id: int) -> bool:
+        """Whether an object of that class is only there if a choice is taken that is cut.
+
+        A class that nobody is seen to build may come from a decoder or a framework: an annotation is taken at its
+        word. One that is built elsewhere in the whole tree has to be built here too.
+        """
+        if not (self._cut or self._silent):
+            return False
+        family = (class_id, *self.hierarchy.subclasses(class_id))
+        return not any(c in self.built for c in family) and any(c in self.tape.built for c in family)
 
     def _is_outside(self, name: str, scope: int) -> bool:
         known = self.tape.outside.get((name, scope))
