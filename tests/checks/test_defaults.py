@@ -306,7 +306,8 @@ def test_an_annotation_does_not_bring_back_what_the_choice_would_build(tmp_path:
     """The attribute says `PythonCore`, but with the other default nobody builds one."""
     main = MAIN.replace("self.core = create", "self.core: PythonCore = create")
     main = main.replace("from pkg.registry", "from pkg.core import PythonCore\n    from pkg.registry")
-    result = run(tmp_path, tree("rust", **{"pkg/main.py": main}), EVICT, OURS, INT8)
+    untold = REGISTRY.replace('def create(name, parts) -> "Core":', "def create(name, parts):")
+    result = run(tmp_path, tree("rust", **{"pkg/main.py": main, "pkg/registry.py": untold}), EVICT, OURS, INT8)
     assert found(result) == {"default-flipped": ["evict"], "bypassed": ["evict", "ours"]}
 
 

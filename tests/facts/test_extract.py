@@ -167,3 +167,25 @@ def test_deep_but_valid_code_is_read_or_refused() -> None:
 @pytest.mark.parametrize("data", [b"", b"\n", b"# only a comment\n", b"\xef\xbb\xbf"])
 def test_empty_files(data: bytes) -> None:
     assert len(facts(data)) == 1
+
+
+def test_reads_that_lead_nowhere_are_not_kept() -> None:
+    """Plain variables and builtins; what the file may mean something else by is kept."""
+    file = facts("def f(pool):\n    size = 1\n    return range(size), pool, pool.size\n")
+    assert file.body(1).loads == ("pool.size",)
+    assert facts("from app.pool import Pool as range\ndef f():\n    return range(3)\n").body(1).loads == ("range",)
+    assert facts("from app.pool import *\ndef f():\n    return range(3)\n").body(1).loads == ("range",)
+    lazy = facts("def f():\n    from app.pool import Pool\n    def g():\n        return Pool\n    return g, Pool\n")
+    assert lazy.body(1).loads == ("g", "Pool")
+    assert lazy.body(2).loads == ("Pool",)
+    shared = facts("def f():\n    global Pool\n    Pool = 1\n    return Pool\n")
+    assert shared.body(1).loads == ("Pool",)
+
+
+def test_mentions_are_by_name_and_through_aliases() -> None:
+    file = facts("from app.pool import Pool as P\ndef f(x):\n    return P(x.read), 'app.pool.Pool'\n")
+    found = file.mentions()
+    assert {name: found[name] for name in ("P", "Pool", "read", "app", "pool")} == {
+        "P": (1,), "Pool": (1,), "read": (1,), "app": (1,), "pool": (1,),
+    }  # fmt: skip
+    assert not {"", "'app"} & set(found)
