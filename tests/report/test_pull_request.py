@@ -16,7 +16,7 @@ from rebasekit.errors import StateError
 from rebasekit.model.placement import Outcome, Spot
 from rebasekit.report import pull_request, trouble
 from rebasekit.report.fitting import Section, fitted
-from rebasekit.report.markdown import escape
+from rebasekit.report.markdown import escape, prose
 from rebasekit.steps.bot.carried import Carried
 from rebasekit.steps.bot.pins import Moved
 from rebasekit.steps.bot.trials import BuildResult, Note, PatchTests, Trials, build_of, smoke_of
@@ -216,6 +216,18 @@ def test_text_of_others_stays_text(a: str, b: str, c: str) -> None:
 def test_trouble_stays_text(a: str, b: str) -> None:
     check(trouble.body("v0.5.20", StateError(a, hint=b)), set())
     check(trouble.body("run", KeyError(a)), set())
+
+
+def test_names_in_our_messages_are_code() -> None:
+    assert prose("`is_cuda` is not bound in `f`, says *it*") == "`is_cuda` is not bound in `f`, says \\*it\\*"
+    assert prose("one ` alone") == "one \\` alone"
+    assert prose("`` twice") == "\\`\\` twice"
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS)
+def test_prose_stays_text(text: str) -> None:
+    check(f"- x: {prose(text)}", set())
 
 
 @settings(max_examples=300, deadline=None)

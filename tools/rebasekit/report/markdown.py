@@ -38,6 +38,18 @@ def code(text: str) -> str:
     return f"{ticks}{pad}{flat}{pad}{ticks}"
 
 
+def prose(text: str) -> str:
+    """`text` escaped, with what stands in single backquotes as code: how our own messages name things."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0 or any(not part.strip() for part in parts[1::2]):
+        return escape(text)
+    pieces = []
+    for number, part in enumerate(parts):
+        lead, trail = (" " if part[:1].isspace() else "", " " if part[-1:].isspace() else "")
+        pieces.append(code(part) if number % 2 else f"{lead}{escape(part)}{trail if part.strip() else ''}")
+    return "".join(pieces).strip()
+
+
 def cell(text: str) -> str:
     """`text` as a code span in a table; plain when it holds a bar, which would end the cell even inside code."""
     return escape(text) if "|" in text else code(text)

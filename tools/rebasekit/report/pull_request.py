@@ -12,7 +12,7 @@ from urllib.parse import quote
 from rebasekit.model.finding import Finding
 from rebasekit.model.placement import Placement
 from rebasekit.report.fitting import Section, fitted
-from rebasekit.report.markdown import block, cell, code, escape
+from rebasekit.report.markdown import block, cell, code, escape, prose
 from rebasekit.report.report import Report, counted, kinds, location, outcome_words, where
 from rebasekit.report.sides import sides
 from rebasekit.report.trials import build_section, smoke_sections, trouble_lines
@@ -91,7 +91,7 @@ def _decisions(report: Report, carried: Carried) -> list[str]:
 def _open(placement: Placement, carried: Carried) -> str:
     scope = f" in {code(placement.scope)}" if placement.scope else ""
     reason = placement.reason or (placement.conflict.reason if placement.conflict else "")
-    said = f": {escape(reason)}" if reason else ""
+    said = f": {prose(reason)}" if reason else ""
     parts = [f"- {code(placement.name)} **{placement.outcome.value}** at {code(placement.file)}{scope}{said}"]
     spots = [f"  - {code(f'{spot.file}:{spot.line}')} {code(spot.scope)}".rstrip() for spot in placement.candidates]
     if spots:
@@ -133,9 +133,9 @@ def _head(*columns: str) -> str:
 def _finding(finding: Finding, carried: Carried) -> str:
     """One line, with a link to upstream's own source where there is one to link to."""
     owner = f" ({code('/'.join(part for part in (finding.patch, finding.hunk) if part))})" if finding.patch else ""
-    step = f" Next: {code(finding.next)}" if finding.next else ""
+    step = f". Next: {code(finding.next)}" if finding.next else ""
     place = f"{_linked(finding, carried)}: " if finding.file else ""
-    return f"- {place}**{escape(finding.kind)}**: {escape(finding.message)}{owner}{step}"
+    return f"- {place}**{escape(finding.kind)}**{owner}: {prose(finding.message)}{step}"
 
 
 def _linked(finding: Finding, carried: Carried) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebasekit.report.fitting import Section
-from rebasekit.report.markdown import cell, code, escape
+from rebasekit.report.markdown import cell, code, escape, prose
 from rebasekit.steps.bot.trials import BuildResult, Trials
 from rebasekit.steps.smoke.result import Constructed, Effect, Smoke
 
@@ -12,7 +12,7 @@ _MOST = 20  # lines about one kind of failure
 
 def trouble_lines(tried: Trials) -> list[str]:
     """One line per thing that failed or could not run."""
-    lines = [f"- {note.what} could not run: {escape(note.text)}" for note in tried.notes if note.failed]
+    lines = [f"- {note.what} could not run: {prose(note.text)}" for note in tried.notes if note.failed]
     if tried.build is not None and not tried.build.ok:
         lines += [f"- build: {line}" for line in _build_lines(tried.build)]
     if tried.smoke is not None and not tried.smoke.ok:
@@ -36,7 +36,7 @@ def _smoke_lines(smoke: Smoke) -> list[str]:
         for step in smoke.steps
         if step.outcome == "FAIL"
     ]
-    lines += [f"{code(effect.hunk)}: {escape(effect.problem)}" for effect in smoke.effects if effect.problem]
+    lines += [f"{code(effect.hunk)}: {prose(effect.problem)}" for effect in smoke.effects if effect.problem]
     lines += [f"{code(each.name)} was never built" for each in smoke.constructed if not each.ok]
     return lines[:_MOST]
 
@@ -97,4 +97,4 @@ def _built(each: Constructed) -> str:
 
 def _absent(tried: Trials, what: str, title: str) -> list[Section | str]:
     why = next((note.text for note in tried.notes if note.what == what), "")
-    return [f"#### {title}\n\nNot run: {escape(why)[:2000]}"] if why else []
+    return [f"#### {title}\n\nNot run: {prose(why[:2000])}"] if why else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebasekit.errors import RebasekitError
-from rebasekit.report.markdown import block, code, escape
+from rebasekit.report.markdown import block, code, escape, prose
 
 _LONGEST = 8_000  # characters of a message
 
@@ -17,7 +17,7 @@ def body(key: str, error: Exception, attached: str = "") -> str:
     """The text; the same trouble gives the same text, so that it is told once."""
     parts = [f"{'The bot' if key == 'run' else code(key)} could not be brought to a pull request:"]
     if isinstance(error, RebasekitError):
-        parts.append(escape(error.message[:_LONGEST]))
+        parts.append(f"- {prose(error.message[:_LONGEST])}")
         if error.hint:
             parts.append(f"What may help:\n\n{block((error.hint,), 'sh')}")
     else:
