@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _NAME = re.compile(r"[^.\[\]]+")
-_STRING = re.compile(r"'''(?:\\.|.)*?'''|\"\"\"(?:\\.|.)*?\"\"\"|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+_LONG = r"'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\""
+_STRING = re.compile(_LONG + r"|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
 
 def mark(own: tuple[str, ...], twins: list[tuple[str, ...]]) -> str:

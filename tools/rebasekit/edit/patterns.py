@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 WILD = "_rk_wild_"
 REST = "_rk_rest_"
-_STRING = r"'''(?:\\.|.)*?'''|\"\"\"(?:\\.|.)*?\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\""
+_STRING = r"'''(?:\\.|[^\\])*?'''|\"\"\"(?:\\.|[^\\])*?\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\""
 _DOLLAR = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 # strings and comments are passed over: a dollar in them is text, but for what an f-string computes
 _WORD = re.compile(rf"(?P<f>\b[rR]?[fF][rR]?)?(?P<s>{_STRING})|\#[^\n]*|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)", re.DOTALL)

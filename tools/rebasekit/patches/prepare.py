@@ -31,7 +31,8 @@ def prepare(
         _abandon(root)
         full_disk = error.errno in (errno.ENOSPC, errno.EDQUOT)
         reason = "the disk is full" if full_disk else (error.strerror or str(error)).lower()
-        raise StateError(f"cannot write below `{root}`: {reason}; nothing was changed") from None
+        look = f"df -h {root}" if full_disk else f"ls -ld {root}"
+        raise StateError(f"cannot write below `{root}`: {reason}; nothing was changed", hint=look) from None
     except StateError:
         _abandon(root)
         raise

@@ -24,23 +24,32 @@ def _found(patched: Mapping[str, bytes | None], tree: Tree) -> list[Failing]:
     changed = [path for path in changed if pristine.data(path) != patched[path]]
     found: list[Failing] = []
     for path in changed:
-        new = list(failing(world, path, branches=True))
-        if new:
-            old = {one.key for one in failing(pristine, path, branches=True)}
-            found += [one for one in new if one.key not in old or one.kind == "unread"]
-        found += _lost(world, pristine, path)
-        found += [
-            Failing(
-                path,
-                "unbound",
-                f"self.{one.read.name}",
-                one.read.method,
-                one.read.line,
-                words.attribute(one.read.name, one.owner),
-            )
-            for one in missing(world, pristine, path)
-        ]
-    found += _stale(world, pristine, changed)
+        try:
+            found += [*_in_file(world, pristine, path), *_stale(world, pristine, [path])]
+        except RecursionError:  # Python parses more than its own programs can walk
+            reason = "cannot be read, so nothing in it was checked: an expression is nested too deeply"
+            found.append(Failing(path, "unread", "", "", 0, reason))
+    return list(dict.fromkeys(found))
+
+
+def _in_file(world: World, pristine: World, path: str) -> list[Failing]:
+    found: list[Failing] = []
+    new = list(failing(world, path, branches=True))
+    if new:
+        old = {one.key for one in failing(pristine, path, branches=True)}
+        found += [one for one in new if one.key not in old or one.kind == "unread"]
+    found += _lost(world, pristine, path)
+    found += [
+        Failing(
+            path,
+            "unbound",
+            f"self.{one.read.name}",
+            one.read.method,
+            one.read.line,
+            words.attribute(one.read.name, one.owner),
+        )
+        for one in missing(world, pristine, path)
+    ]
     return found
 
 
