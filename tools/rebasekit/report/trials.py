@@ -61,7 +61,7 @@ def smoke_sections(tried: Trials) -> list[Section | str]:
     what = f"{smoke.ranks} ranks on {smoke.device}, kernels: {smoke.kernels}, model: {smoke.model}"
     words = f"{'ok' if smoke.ok else '**FAIL**'}: {escape(what)}. {escape(versions)}"
     steps = [
-        f"| {'**FAIL**' if s.outcome == 'FAIL' else escape(s.outcome)} | {cell(s.launch or 'all')} | {cell(s.step)} "
+        f"| {'**FAIL**' if s.outcome == 'FAIL' else escape(s.outcome)} | {cell(s.launch)} | {cell(s.step)} "
         f"| {escape(s.text)} | {s.seconds:.0f} s |"
         for s in smoke.steps
     ]
