@@ -14,7 +14,7 @@ from rebasekit.checks.unbound import RepositoryTree, unbound
 from rebasekit.model.finding import Finding
 from rebasekit.model.hunk import Place
 from rebasekit.model.placement import Placement
-from rebasekit.model.progress import SILENT, Progress
+from rebasekit.model.progress import SILENT, Progress, Task
 from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
 from rebasekit.steps.cutoff import cut_off
@@ -49,16 +49,18 @@ def check(space: Workspace, verdict: Verdict, carry: Carry, progress: Progress =
         return earlier[tag]
 
     pins = {p.name: at(_pin(space, p)) for p in verdict.placements if p.outcome.applied and p.form}
-    survived = list(_survived(new, pins))
     base = at(space.series.base)
     pinned = {**space.series.deployment, **space.series.environment}
-    relied = defaults(_relied(new), base.facts, new.facts, pins=pinned, tag=verdict.tag.name)
-    found = [
-        *_owned(unbound(verdict.tree, RepositoryTree(space.store, verdict.tag)), verdict.placements),
-        *survived,
-        *relied.findings,
-        *_reached(new, pins, pinned, {(f.patch, f.hunk) for f in relied.findings if f.kind == "bypassed"}),
-    ]
+    with progress.task("what our lines use", unit="hunks"):
+        survived = list(_survived(new, pins))
+    with progress.task("defaults that our lines rely on"):
+        relied = defaults(_relied(new), base.facts, new.facts, pins=pinned, tag=verdict.tag.name)
+    with progress.task("names that nothing binds"):
+        names = unbound(verdict.tree, RepositoryTree(space.store, verdict.tag))
+    with progress.task("what serving reaches", len(pins), "hunks") as task:
+        bypassed = {(f.patch, f.hunk) for f in relied.findings if f.kind == "bypassed"}
+        reached = list(_reached(new, pins, pinned, bypassed, task))
+    found = [*_owned(names, verdict.placements), *survived, *relied.findings, *reached]
     troubled = {(f.patch, f.hunk) for f in survived}
     found += [due for p in verdict.placements if (p.patch, p.hunk) in troubled and (due := _due(p))]
     return Checked(tuple(dict.fromkeys(found)), relied.notes)
@@ -114,12 +116,13 @@ def _relied(new: Patched) -> list[ReliedHunk]:
 
 
 def _reached(
-    new: Patched, pins: Mapping[str, Patched], assume: Mapping[str, object], said: set[tuple[str, str]]
+    new: Patched, pins: Mapping[str, Patched], assume: Mapping[str, object], said: set[tuple[str, str]], task: Task
 ) -> Iterator[Finding]:
     """Scopes that serving no longer gets to although it did at the pin, and what `needs` asks for."""
     now = Reach(new.facts, new.tag.name, assume)
     then: dict[Tag, Reach] = {new.tag: now}
     for name, old in pins.items():
+        task.advance()
         placement = new.placements[name]
         before = then.setdefault(old.tag, Reach(old.facts, old.tag.name, assume))
         yield from _needs(placement, now)

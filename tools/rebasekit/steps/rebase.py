@@ -92,7 +92,9 @@ def checked(space: Workspace, result: Result, progress: Progress = SILENT) -> Ve
             space,
             verdict,
             series,
-            lambda: check(space, verdict, lambda tag: carry(space, tag, series=series).verdict, progress),
+            lambda: check(
+                space, verdict, lambda tag: carry(space, tag, series=series, progress=progress).verdict, progress
+            ),
         )
     placements, others = _with_findings(verdict.placements, found.findings)
     due = {(f.patch, f.hunk) for f in found.findings}
@@ -136,7 +138,7 @@ def carry(
         if start is not None and start != tag:
             chosen = repinned(chosen, start, placed(chosen, start).placements)
         outcomes = placed(chosen, tag)
-    with clock.step("prove"):
+    with clock.step("prove"), progress.task("proving where every hunk stands"):
         patched = outcomes.tree.bytes()
         back = {
             path: outcomes.tree.sources[path].with_text(owned.reversed()).encode()
