@@ -64,18 +64,18 @@ class Flow:
         self.targets = Targets(facts)
         self.results = Results(facts, self)
 
-    def follow(self, start: list[Spot]) -> Outcome:
-        """Everything that calls what one of the `start` spots holds."""
+    def follow(self, start: list[Spot], most: int = _MOST_STEPS) -> Outcome:
+        """Everything that calls what one of the `start` spots holds; gives up after `most` spots."""
         outcome = Outcome()
         queue, seen = list(start), set(start)
         while queue:
             spot = queue.pop()
             for use in self._uses(spot):
                 for following in self.step(use, outcome, spot):
-                    if following not in seen and len(seen) < _MOST_STEPS:
+                    if following not in seen and len(seen) < most:
                         seen.add(following)
                         queue.append(following)
-        if len(seen) >= _MOST_STEPS:
+        if len(seen) >= most:
             outcome.lost.append((-1, 0, "too many places to follow"))
         outcome.sinks = list(dict.fromkeys(outcome.sinks))
         return outcome

@@ -12,6 +12,7 @@ from rebasekit.facts.records import Ref
 if TYPE_CHECKING:
     from rebasekit.checks.reach.flow import Flow, Sink
 
+_MOST_STEPS = 150  # a function that gets into more places is no chooser
 _MARKER = "\0result"
 
 
@@ -22,6 +23,7 @@ class Results:
         self.facts = facts
         self.flow = flow
         self._sinks: dict[int, list[Sink]] = {}
+        self._busy = False
 
     def uses(self, function: int) -> Iterator[Use]:
         """What happens to the results of a function, wherever it is called."""
@@ -45,11 +47,14 @@ class Results:
 
     def _called_as_value(self, function: int) -> list[Sink]:
         """Calls of the function through a table, a variable or a parameter (`TABLE[name]()`)."""
-        known = self._sinks.get(function)
-        if known is None:
-            self._sinks[function] = []  # a function that is handed on by its own result must not ask for itself
-            known = self._sinks[function] = list(self._find(function))
-        return known
+        if function in self._sinks:
+            return self._sinks[function]
+        if self._busy:
+            return []  # functions that choose functions: one level is followed
+        self._busy = True
+        self._sinks[function] = list(self._find(function))
+        self._busy = False
+        return self._sinks[function]
 
     def _find(self, function: int) -> Iterator[Sink]:
         from rebasekit.checks.reach.flow import Outcome
@@ -57,7 +62,7 @@ class Results:
         outcome = Outcome()
         for use in self._handed(function):
             if not makes_by_default(use):
-                yield from self.flow.follow(list(self.flow.step(use, outcome))).sinks
+                yield from self.flow.follow(list(self.flow.step(use, outcome)), _MOST_STEPS).sinks
 
     def _factory_of(self, function: int) -> Iterator[tuple[int, Ref]]:
         """`defaultdict(function)`: the elements of what this call gives are the function's results."""

@@ -25,6 +25,7 @@ class Targets:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self._methods: dict[tuple[int, str], tuple[tuple[int, int], ...]] = {}
         self._named: dict[str, list[Target]] = {}
 
     def of(self, scope_id: int, callee: Ref, depth: int = 0) -> list[Target]:
@@ -102,10 +103,13 @@ class Targets:
 
     def _on(self, class_id: int, name: str, guessed: bool) -> list[Target]:
         """A method of an instance: the class's own, and overrides below it."""
-        found = list(self.facts.method(class_id, name))
-        for below in self.facts.hierarchy.subclasses(class_id):
-            found.extend(self.facts.own_method(below, name))
-        return [Target(f, self._bound(f), guessed) for f in dict.fromkeys(found)]
+        known = self._methods.get((class_id, name))
+        if known is None:
+            found = list(self.facts.method(class_id, name))
+            for below in self.facts.hierarchy.subclasses(class_id):
+                found.extend(self.facts.own_method(below, name))
+            known = self._methods[class_id, name] = tuple((f, self._bound(f)) for f in dict.fromkeys(found))
+        return [Target(function, bound, guessed) for function, bound in known]
 
     def _bound(self, function: int) -> int:
         return 0 if "staticmethod" in self.facts.program.scope(function).decorators else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rebasekit.checks.reach.callers import Callers
@@ -20,6 +21,7 @@ class Values:
     def __init__(self, facts: Facts, callers: Callers) -> None:
         self.facts = facts
         self.callers = callers
+        self._parameters: dict[tuple[int, str], Any] = {}
 
     def bound(self, target: Target, scope: int, call: Call, names: set[str], depth: int = 0) -> dict[str, Any]:
         """Values of the parameters `names` of `target` in one call; what cannot be told is left out."""
@@ -59,14 +61,12 @@ class Values:
             if ref[0] == "r":
                 return SOME if isinstance(ref[1], str) and self.facts.resolver.classes(scope, ref[1]) else UNKNOWN
             if ref[0] == "u":
-                return self._same([self.of(scope, option[0], depth + 1) for option in ref[1:]])
+                return _same(self.of(scope, option[0], depth + 1) for option in ref[1:])
             return SOME if ref[0] == "d" else UNKNOWN
         if not isinstance(ref, str):
             return UNKNOWN
         entities = self.facts.resolver.chain(scope, ref)
-        return self._same(
-            [self._entity(entity.kind, entity.scope, entity.name, entity.rest, depth) for entity in entities]
-        )
+        return _same(self._entity(entity.kind, entity.scope, entity.name, entity.rest, depth) for entity in entities)
 
     def _entity(self, kind: str, scope: int, name: str, rest: str, depth: int) -> Any:
         if rest:
@@ -75,31 +75,45 @@ class Values:
             return SOME
         if kind != "local":
             return UNKNOWN
-        assigned = [a.value for a in self.facts.program.body(scope).assigns if a.target == name]
-        values = [self.of(scope, value, depth + 1) for value in assigned]
-        parameters = {p.name for p in self.facts.program.scope(scope).parameters}
-        if name in parameters:
-            values.append(self._parameter(scope, name, depth + 1))
-        return self._same(values)
+        return _same(self._local(scope, name, depth + 1))
+
+    def _local(self, scope: int, name: str, depth: int) -> Iterator[Any]:
+        for assign in self.facts.program.body(scope).assigns:
+            if assign.target == name:
+                yield self.of(scope, assign.value, depth)
+        if any(p.name == name for p in self.facts.program.scope(scope).parameters):
+            yield self._parameter(scope, name, depth)
 
     def _parameter(self, function: int, name: str, depth: int) -> Any:
-        values = []
+        key = (function, name)
+        if key not in self._parameters:
+            self._parameters[key] = UNKNOWN  # a function that hands its own parameter on says nothing of it
+            self._parameters[key] = _same(self._handed(function, name, depth))
+        return self._parameters[key]
+
+    def _handed(self, function: int, name: str, depth: int) -> Iterator[Any]:
+        """What serving hands over as one parameter of a function."""
         for caller in self.callers.of(function):
             if self.facts.liveness(caller.scope) != "serving":
                 continue
             if caller.call is None:
-                return UNKNOWN
+                yield UNKNOWN
+                return
             for target in self.callers.targets.of(caller.scope, caller.call.callee):
                 if target.function == function:
-                    bound = self.bound(target, caller.scope, caller.call, {name}, depth)
-                    values.append(bound.get(name, UNKNOWN))
-        return self._same(values)
+                    yield self.bound(target, caller.scope, caller.call, {name}, depth).get(name, UNKNOWN)
 
-    def _same(self, values: list[Any]) -> Any:
-        """One value if all agree; different things that are not None are still not None."""
-        if not values or any(value is UNKNOWN for value in values):
+
+def _same(values: Iterable[Any]) -> Any:
+    """One value if all agree; different things that are not None are still not None. Ends at the first unknown."""
+    seen = []
+    for value in values:
+        if value is UNKNOWN:
             return UNKNOWN
-        first = values[0]
-        if all(value is first or (type(value) is type(first) and value == first) for value in values):
-            return first
-        return UNKNOWN if any(value is None or not value for value in values) else SOME
+        seen.append(value)
+    if not seen:
+        return UNKNOWN
+    first = seen[0]
+    if all(value is first or (type(value) is type(first) and value == first) for value in seen):
+        return first
+    return UNKNOWN if any(value is None or not value for value in seen) else SOME
