@@ -286,6 +286,15 @@ def test_an_environment_variable_is_a_string_and_means_a_switch(tmp_path: Path, 
     assert found(run(tmp_path, flag, relying, old=flag)) == {"default-flipped": ["h"]}
 
 
+def test_every_place_that_reads_a_variable_has_to_agree(tmp_path: Path) -> None:
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), ('default POOL_KIND == "a"',))
+    one = "import os\nKIND = os.getenv('POOL_KIND', 'a')\n"
+    assert found(run(tmp_path, {"pkg/a.py": one}, relying)) == {}
+    for other in ("import os\nKIND = os.environ.get('POOL_KIND', 'b')\n", "import os\nKIND = os.getenv('POOL_KIND')\n"):
+        assert found(run(tmp_path, {"pkg/a.py": one, "pkg/b.py": other}, relying)) == {"default-flipped": ["h"]}
+        assert found(run(tmp_path, {"pkg/a.py": other, "pkg/b.py": one}, relying)) == {"default-flipped": ["h"]}
+
+
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     relying = ReliedHunk("p", "h", "pkg/m.py", (), (ENTRY,))
     result = run(tmp_path, {"pkg/environ.py": "class Envs(:\n", "pkg/m.py": "x = 1\n"}, relying)

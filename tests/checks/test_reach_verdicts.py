@@ -43,6 +43,37 @@ def test_a_parameter_hides_a_package_of_its_name(tmp_path: Path) -> None:
     assert (report.verdict, [site.line for site in report.sites]) == ("live", [9])
 
 
+KNOWN = {
+    "attribute that starts as None": (
+        "class H:\n    def __init__(self, pool):\n        self.pool: Optional[Pool] = None\n        self.pool = pool\n"
+        "    def run(self):\n        return self.pool.read()\ndef main():\n    H(Pool(1)).run()\n"
+    ),
+    "union": "def run(pool: Union[None, Pool]):\n    return pool.read()\ndef main():\n    run(Pool(1))\n",
+    "elements of a list": (
+        "def run(pools: list[Pool]):\n    for pool in pools:\n        pool.read()\ndef main():\n    run([Pool(1)])\n"
+    ),
+    "values of a mapping": (
+        "class H:\n    def __init__(self):\n        self.pools: Dict[str, Pool] = {}\n"
+        "    def run(self):\n        return self.pools['a'].read(), [p.read() for p in [self.pools['a']]]\n"
+        "    def one(self):\n        pool = self.pools['a']\n        return pool.read()\n"
+        "def main():\n    H().one()\n    Pool(1)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", KNOWN)
+def test_what_an_object_is_by_its_annotation(form: str, tmp_path: Path) -> None:
+    """A call on it is a call for sure of that class's method, and none of another class with such a method."""
+    head = "from typing import Dict, Optional, Union\nfrom app.pool import Pool\nfrom app.other import Other\nOther()\n"
+    files = {
+        "app/work.py": head + KNOWN[form],
+        "app/pool.py": POOL + "    def read(self):\n        return 1\n",
+        "app/other.py": "class Other:\n    def read(self):\n        return 2\n",
+    }
+    assert "" in {site.note for site in ask(tmp_path / "a", files, "Pool.read").sites}
+    assert "" not in {site.note for site in ask(tmp_path / "b", files, "Other.read").sites}
+
+
 def test_last_caller_gone_is_unconstructed(tmp_path: Path) -> None:
     """Case 15."""
     report = ask(tmp_path, {"app/work.py": "def main():\n    return 1\n"}, "Pool")
