@@ -217,12 +217,14 @@ def test_classes_found_in_the_modules_of_a_package(tmp_path: Path) -> None:
     files = {
         "app/work.py": scan,
         "app/base.py": "class Base:\n    kind = ''\n",
-        "app/kinds/a.py": "from app.base import Base\nclass KindA(Base):\n    kind = 'a'\n",
+        "app/kinds/a.py": "from app.base import Base\nclass KindA(Base):\n    kind = 'a'\n"
+        "    def __init__(self, size):\n        self.part = Part()\nclass Part:\n    pass\n",
         "app/kinds/b.py": "class Loner:\n    pass\n",
         "app/tests/c.py": "from app.base import Base\nclass KindC(Base):\n    kind = 'c'\n",
     }
     found = ask(tmp_path / "a", files, "KindA")
     assert (found.verdict, places(found)) == ("live", [("work.py", 15)])
+    assert ask(tmp_path / "p", files, "Part").verdict == "live"  # what a found class builds is built
     assert ask(tmp_path / "b", files, "Loner").verdict == "unconstructed"
     assert ask(tmp_path / "c", files, "KindC").verdict == "unconstructed"
 

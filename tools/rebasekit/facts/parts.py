@@ -1,6 +1,6 @@
 """The linked parts of a tree, as they lie in the database: light enough for a command that only asks.
 
-Parts: "program" (paths, blobs, scope counts, unread files), "classes" (links between classes), "reach:<settings>"
+Parts: "program" (paths, blobs, scope counts, unread files), "classes" (links between classes), "reach-N:<settings>"
 (liveness), "names:<bucket>" (where each name is defined and mentioned; loaded one bucket at a time), "defined" (all
 names of definitions), "answer:<key>" (answers that a check wants to keep).
 """
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from rebasekit.facts.database import Database
 from rebasekit.facts.settings import Settings
 
+_REACHED = 2  # raise when the same facts make other scopes run: trees linked before are linked again
 BUCKETS = 512  # one bucket is what a query decodes: a few hundred names
 # Definitions of a name, scopes that mention it (packed), files whose modules or classes assign it.
 Row = tuple[tuple[int, ...], bytes, tuple[int, ...]]
@@ -38,7 +39,7 @@ def bucket_part(number: int) -> str:
 
 
 def reach_part(settings: Settings) -> str:
-    return f"reach:{settings.key}"
+    return f"reach-{_REACHED}:{settings.key}"
 
 
 def pack(value: Any) -> bytes:

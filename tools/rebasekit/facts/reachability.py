@@ -52,6 +52,7 @@ class Reachability:
         self._effective: set[int] = set()
         self.method_names: dict[str, list[int]] = {}
         self._scans = False
+        self._expected: dict[int, Origin] = {}  # whatever is below these classes in a running module is built
         self._packages: dict[str, Origin] = {}  # named in strings by running code, not scanned yet
         self._own: dict[int, dict[str, list[int]]] = {}  # methods in each class's body, by name
         self._scanner = Scanner(self)
@@ -118,6 +119,20 @@ class Reachability:
         self._drain()
 
     def _drain(self) -> None:
+        self._settle()
+        while self._build_expected():
+            self._settle()
+
+    def _build_expected(self) -> bool:
+        """Build what a scan of modules finds by now; False when there is nothing new."""
+        before = len(self.built)
+        for base, origin in self._expected.items():
+            for class_id in self.hierarchy.subclasses(base):
+                if self.state[self.program.first[self.program.locate(class_id)[0]]] in (SERVING, SIMULATION):
+                    self.build(class_id, origin)
+        return len(self.built) > before
+
+    def _settle(self) -> None:
         while self._certain or self._guessed:
             while self._certain:
                 self.scan(self._certain.popleft())
@@ -174,6 +189,10 @@ class Reachability:
             for module, index in self.program.modules.items():
                 if module.rpartition(".")[0] == package and len(self.program.file(index)):
                     self.guess(self.program.first[index], origin)
+
+    def expect(self, class_id: int, origin: Origin) -> None:
+        """A running scope takes the classes below this one out of the modules that it scans."""
+        self._expected.setdefault(class_id, origin)
 
     def use(self, entity: Entity, origin: Origin) -> list[int]:
         """A running scope names this; return the classes that it names."""

@@ -21,6 +21,8 @@ _DESCRIBE = frozenset({"super", "TypeVar", "NewType", "type", "get_type_hints", 
 _MOST_OPEN = 1000  # files whose bodies are kept decoded
 # Whoever calls these imports modules that it finds in a folder.
 _SCANS = ("iter_modules", "walk_packages")
+# Whoever calls this takes classes out of modules, and picks them by a class above them.
+_MEMBERS = "getmembers"
 
 Origin = tuple[int, int]  # scope id, line
 
@@ -51,6 +53,9 @@ class Scanner:
         classes = self._read(scope, file, head, loads, lines)
         if any(load.endswith(_SCANS) for load in loads):
             self.reach.scan_packages()
+        if classes and any(load.endswith(_MEMBERS) for load in loads):
+            for class_id in dict.fromkeys(c for named in classes.values() for c in named):
+                self.reach.expect(class_id, (scope, head[3]))
         decorated = "c" in head[12]
         if classes or decorated:
             calls, returns = file.raw_acts(local)

@@ -14,7 +14,7 @@ from rebasekit.facts.reachability import Reachability
 
 Origin = tuple[int, int]
 Step = tuple[str, tuple[Any, ...]]  # what a scope led to: one of Reachability's methods, and its arguments
-_REVISION = 1  # raise when a scope leads to other steps: tapes of older revisions are not used
+_REVISION = 2  # raise when a scope leads to other steps: tapes of older revisions are not used
 _MOST_STEPS = 300  # scopes looked at on the way back to the entry points
 
 
@@ -110,6 +110,11 @@ class Cut(Reachability):
         if (class_id, origin[0]) not in self._cut:
             self._makers.setdefault(class_id, origin[0])
             super().build(class_id, origin)
+        self._reading = reading
+
+    def expect(self, class_id: int, origin: Origin) -> None:
+        reading = self._note("expect", class_id)
+        super().expect(class_id, origin)
         self._reading = reading
 
     def demand(self, name: str, origin: Origin) -> None:
