@@ -20,7 +20,7 @@ _ORDER = [
     *("edit", "refresh", "import", "export", "apply"),
     *("rename", "reorder", "fold", "delete"),
     *("reach", "survive", "unbound", "defaults", "churn"),
-    *("build", "verify-install", "smoke", "bot"),
+    *("build", "verify-install", "smoke", "bot", "capacity", "serve"),
     *("load-multi", "depth-probe", "speed", "conc", "compare"),
     *("doctor", "completion"),
 ]
