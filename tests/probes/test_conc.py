@@ -102,8 +102,9 @@ def test_a_card_that_falls_off_is_named(serve, run, monkeypatch, tmp_path):
     result = run("conc", serve(per_new=0.05).url, *argv)
     (cliff,) = result.json["cliffs"]
     assert (cliff["card"], cliff["clients"], cliff["power"], cliff["loaded"]) == (0, 2, 70, 200)
-    assert result.json["verdict"][0].startswith("card 0: a cliff from 1 s to")
+    assert result.json["verdict"][0].startswith("card 0: a cliff from ")
     assert "utilisation 99 %, power 70 W, 35% of the 200 W under load" in result.json["verdict"][0]
+    assert cliff["start"] == result.json["samples"][4]["seconds"]  # after four looks at 200 W
     assert fake.shut == 1 and picture.stat().st_size > 1000
     times = [each["seconds"] for each in result.json["samples"]]
     assert len(times) >= 6 and all(later - earlier > 0.1 for earlier, later in itertools.pairwise(times))

@@ -79,7 +79,7 @@ def _cliff(run: Sequence[Sample], figure: float) -> Cliff:
         run[0].card,
         run[0].seconds,
         run[-1].seconds,
-        run[0].clients,
+        max(sample.clients for sample in run),
         statistics.median(sample.utilisation or 0 for sample in run),
         statistics.median(sample.power or 0.0 for sample in run),
         figure,
