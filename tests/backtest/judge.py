@@ -177,6 +177,24 @@ class Judge:
         return names
 
 
+def differing(one: Sequence[Answer], other: Sequence[Answer]) -> list[str]:
+    """Hunks that both tools put in, with other statements or in other scopes and blocks."""
+    first, second = (Finished.of([a.step for a in answers]) for answers in (one, other))
+    put = {a.step.hunk: a.step.after for a in other if a.did is Did.PUT}
+    found = []
+    for answer in one:
+        hunk, paths = answer.step.hunk, answer.step.after
+        if answer.did is not Did.PUT or hunk not in put:
+            continue
+        sides = [
+            Counter((path, s) for path in paths if path in done.owners for s, _ in done.added(hunk, path))
+            for done in (first, second)
+        ]
+        if sides[0] != sides[1]:
+            found.append(hunk)
+    return found
+
+
 def _said(why: str, paths: set[str], told: list[tuple[set[str], str]]) -> bool:
     """Whether the tool named the same thing in the same file, although with another hunk."""
     name = why.partition("`")[2].partition("`")[0]

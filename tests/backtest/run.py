@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.backtest import carried, sound, tools, units
 from tests.backtest.difference import Sheet, difference
 from tests.backtest.forks import UPSTREAM, Fork
-from tests.backtest.judge import Judge, Judged
+from tests.backtest.judge import Judge, Judged, differing
 from tests.backtest.nearest import Nearest
 
 from rebasekit.model.progress import Progress
@@ -46,7 +46,16 @@ class Run:
     files: int
     left_out: dict[str, int]
     ran: carried.Ran
-    columns: tuple[Column, ...] = field(default_factory=tuple)
+    columns: tuple[Column, ...] = ()
+
+    def column(self, tool: str) -> Column:
+        return next(column for column in self.columns if column.tool == tool)
+
+    def unlike(self, tool: str) -> tuple[int, list[str]]:
+        """How many hunks rebasekit and another tool both put in, and which of them stand otherwise."""
+        one, other = ([j.answer for j in self.column(t).judged if j.answer] for t in ("rebasekit", tool))
+        put = [{a.step.hunk for a in answers if a.did is tools.Did.PUT} for answers in (one, other)]
+        return len(put[0] & put[1]), differing(one, other)
 
 
 def backtest(fork: Fork, cache: Path, progress: Progress, *, most: int = 0) -> Iterator[Run]:

@@ -133,5 +133,7 @@ def _agreement(run: Run) -> list[str]:
     lines = []
     for tool, theirs in asked.items():
         alone = f"by rebasekit alone {len(ours - theirs)}, by {tool} alone {len(theirs - ours)}"
+        both, unlike = run.unlike(tool)
+        lines.append(f"- put in by both rebasekit and {tool}: {both}, of which {len(unlike)} stand otherwise")
         lines.append(f"- for a person with both rebasekit and {tool}: {len(ours & theirs)}; {alone}")
     return [*lines, ""]

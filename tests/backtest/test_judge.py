@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from tests.backtest.judge import Judge, Judged, Result
+from tests.backtest.judge import Judge, Judged, Result, differing
 from tests.backtest.tools import Answer, Did
 from tests.backtest.units import Step
 
@@ -160,3 +160,16 @@ def test_what_the_fork_itself_has_wrong_is_no_tools_doing() -> None:
     step = Step("h", {PATH: data(RELEASE)}, {PATH: data(unsound)})
     judge = Judge({"h": step}, lambda path: data(RELEASE), None)
     assert judge.judge([Answer(Did.PUT, step)])[0].result is Result.SOUND
+
+
+def test_tools_that_differ() -> None:
+    before = {PATH: data(RELEASE)}
+    other = RELEASE.replace(
+        HERE, f"        self.size = size\n            if self:\n                {OURS}\n            if"
+    )
+    assert other != RELEASE
+    right, wrong = Step("h", before, {PATH: data(RIGHT)}), Step("h", before, {PATH: data(other)})
+    layout = Step("h", before, {PATH: data(RIGHT.replace(OURS, f"{OURS}  # why"))})
+    assert differing([Answer(Did.PUT, right)], [Answer(Did.PUT, wrong)]) == ["h"]
+    assert differing([Answer(Did.PUT, right)], [Answer(Did.PUT, layout)]) == []
+    assert differing([Answer(Did.PUT, right)], [Answer(Did.ASKED, Step("h"))]) == []
