@@ -41,11 +41,11 @@ def ask(tmp_path):
     (tmp_path / "heavy.py").write_text("print('imported once')\n")
     (tmp_path / "logs").mkdir()
 
-    def run(*launches, limit=20.0, warm=("heavy",)):
+    def run(*launches, limit=20.0, warm=("heavy",), card=False):
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "WHO": "nobody", "GONE": "1"}
         lines = early(
             sys.executable, "started", warm, launches, lambda launch: list(launch.arguments), environ,
-            tmp_path / "logs", limit, SILENT,
+            tmp_path / "logs", limit, SILENT, card,
         )  # fmt: skip
         return {line.launch: (line.outcome, line.text) for line in lines}
 
@@ -78,6 +78,19 @@ def test_a_start_that_goes_on_is_ended(ask):
     found = ask(launch("serves", "--serve", environment=left), launch("after", "--look", environment=left), limit=1.0)
     assert found["serves"][0] == "FAIL" and "went on for 1 s" in found["serves"][1]
     assert found["after"] == ("ok", "the one before is not served and gone")
+
+
+def test_what_touches_a_card_is_left_to_each_fork(ask, tmp_path):
+    """`torch` is one that remembers which process touched the card, and does not work in another."""
+    torch = "import os\nclass cuda:\n    touched = 0\n    is_initialized = staticmethod(lambda: bool(cuda.touched))\n"
+    (tmp_path / "torch.py").write_text(torch)
+    touch = "import os, torch\nassert torch.cuda.touched in (0, os.getpid()), 'in a fork'\n"
+    (tmp_path / "touching.py").write_text(touch + "torch.cuda.touched = os.getpid()\n")
+    server = SERVER.replace("import heavy\n", "import heavy\nif __name__ == '__main__': import touching, torch\n")
+    server = server.replace("flag = sys.argv[1]", "flag = sys.argv[1]; assert torch.cuda.touched == os.getpid()")
+    (tmp_path / "started.py").write_text(server)
+    assert ask(launch("a", "--refuse"), warm=("heavy", "touching"))["a"][0] == "FAIL"
+    assert ask(launch("a", "--refuse"), warm=("heavy", "touching"), card=True)["a"][0] == "ok"
 
 
 def test_a_release_that_cannot_be_imported_fails_every_one(ask):

@@ -1,11 +1,14 @@
 """Start a module many times, each in a fork of a process that has imported it: `python refusals.py CASES.json`.
 
 For starts that have to end while they read their arguments. A fork costs a fraction of a second, an interpreter with
-torch in it ten. CASES.json is `{"module": …, "limit": seconds, "warm": [modules], "cases": [{"name", "argv", "set",
-"unset", "log"}, …]}`. Prints a JSON object per case as it ends: its exit code (None at the limit) and seconds.
+torch in it ten. Where an import touches a GPU, what it touched is of no use in a fork: then this process stops short
+of it, and each fork goes on from there. CASES.json is `{"module": …, "limit": seconds, "warm": [modules], "card":
+whether there is one, "cases": [{"name", "argv", "set", "unset", "log"}, …]}`. Prints a JSON object per case as it ends:
+its exit code (None at the limit) and seconds.
 """
 
 import importlib
+import importlib.util
 import json
 import os
 import runpy
@@ -54,10 +57,35 @@ def wait(pid, limit):
     return None
 
 
+def spoiled():
+    """Whether this process has touched a GPU."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.cuda.is_initialized()
+
+
+def harmless(names):
+    """How many of the modules can be imported, in order, without touching a GPU; found out in a fork."""
+    pid = os.fork()
+    if pid == 0:
+        count = 0
+        try:
+            for name in names:
+                importlib.import_module(name)
+                if spoiled():
+                    break
+                count += 1
+        except BaseException:
+            count = len(names)  # the import below says what is wrong
+        finally:
+            os._exit(count)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 def main(path):
     with open(path, encoding="utf-8") as stream:
         asked = json.load(stream)
-    for name in (asked["module"], *asked["warm"]):
+    names = ["torch"] * (importlib.util.find_spec("torch") is not None) + [asked["module"], *asked["warm"]]
+    for name in names[: harmless(names)] if asked.get("card") else names:
         importlib.import_module(name)
     for case in asked["cases"]:
         start = time.monotonic()

@@ -19,6 +19,7 @@ STEPS = (
 _LAUNCH_KEYS = (
     "name", "why", "arguments", "environment", "without", "steps", "patched", "refuses", "early", "log", "tags",
     "equals", "tie", "bound",
+    "ranks",
 )  # fmt: skip
 _LIMIT_KEYS = ("ready", "request", "refusal", "stop")
 
@@ -49,6 +50,7 @@ class Launch:
     log: tuple[str, ...] = ()
     equals: str = ""
     tie: float = 0.0  # logits: two tokens so near may change places in a hit of rounded states
+    ranks: int = 1  # the least that it makes sense with
     bound: float = 0.0  # nats: how far a log-probability may be from the reference's
     why: str = ""
 
@@ -145,6 +147,7 @@ def _launch(where: str, data: dict[str, Any], tag: Tag) -> Launch | None:
         equals=str(data.get("equals", "")),
         tie=float(data.get("tie", 0.0)),
         bound=float(data.get("bound", 0.0)),
+        ranks=int(data.get("ranks", 1)),
         why=str(data.get("why", "")),
     )
 

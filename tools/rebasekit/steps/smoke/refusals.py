@@ -41,11 +41,12 @@ def early(
     folder: Path,
     limit: float,
     progress: Progress,
+    card: bool = False,
 ) -> Iterator[StepResult]:
     """Start each launch in a fork of one process, and hold what it says against what it has to refuse.
 
-    `argv` are a launch's arguments; `limit` is in seconds, for each. A start that goes on is ended with everything
-    that it started.
+    `argv` are a launch's arguments; `limit` is in seconds, for each; `card` says that there is a GPU to keep away
+    from. A start that goes on is ended with everything that it started.
     """
     logs = {launch.name: folder / f"{launch.name}.log" for launch in launches}
     cases = [
@@ -59,7 +60,7 @@ def early(
         for launch in launches
     ]
     asked = folder / "cases.json"
-    asked.write_text(json.dumps({"module": module, "warm": list(warm), "limit": limit, "cases": cases}))
+    asked.write_text(json.dumps({"module": module, "warm": list(warm), "limit": limit, "card": card, "cases": cases}))
     with (
         progress.task("refusals", len(launches), "starts") as task,
         Group([python, str(script("refusals.py")), str(asked)], environ, folder, folder / "refusals.log") as group,

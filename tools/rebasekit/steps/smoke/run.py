@@ -72,7 +72,8 @@ class Rig:
         python, head = self.argv(shared)[0], 3  # `python -m module`
         environ = self.environ(shared, folder)
         argv = lambda launch: self.argv(launch)[head:]  # noqa: E731
-        for line in early(python, module, warm, launches, argv, environ, folder, self.limits.refusal, self.progress):
+        limit, card = self.limits.refusal, self.stand_in is False
+        for line in early(python, module, warm, launches, argv, environ, folder, limit, self.progress, card):
             say(line)
         for notes in read_notes(folder / "notes", self.root).values():
             self.notes[role("")].append(notes)

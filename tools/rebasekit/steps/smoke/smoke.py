@@ -72,7 +72,8 @@ def _check(options: Options) -> None:
 
 def _chosen(plan: Plan, options: Options) -> list[Launch]:
     """The launches of this run. Raises UsageError for a name that is none, or that leans on one that is left out."""
-    known = [launch for launch in plan.launches if options.patched or not launch.patched]
+    possible = [launch for launch in plan.launches if launch.ranks <= options.ranks]
+    known = [launch for launch in possible if options.patched or not launch.patched]
     if unknown := [name for name in options.only if name not in {launch.name for launch in known}]:
         raise UsageError(f"`{unknown[0]}` is no launch of this release in serve/smoke.toml", hint="rebasekit smoke TAG")
     found = [launch for launch in known if not options.only or launch.name in options.only]
