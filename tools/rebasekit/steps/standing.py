@@ -22,9 +22,14 @@ def lost_line(placement: Placement, text: str, others: Iterable[Placement]) -> s
         return ""
     lines = text.split("\n")
     shared = {n for other in others if other.file == placement.file for n in other.lines} & set(placement.lines)
-    have = Counter(lines[n - 1].strip() for n in placement.lines if n <= len(lines) and n not in shared)
+    have = Counter(_bare(lines[n - 1]) for n in placement.lines if n <= len(lines) and n not in shared)
     count = max(form.count, 1) if form.at else 1
     lost = []
-    for line, times in Counter(line.strip() for line in form.lines.split("\n") if line.strip()).items():
+    for line, times in Counter(bare for line in form.lines.split("\n") if (bare := _bare(line))).items():
         lost += [line] * (times * count - have[line])
     return lost[0] if len(lost) > len(shared) else ""
+
+
+def _bare(line: str) -> str:
+    """The line without what surrounds it; a byte order mark belongs to the file."""
+    return line.removeprefix("\ufeff").strip()
