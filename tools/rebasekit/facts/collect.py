@@ -17,3 +17,13 @@ def paused() -> Iterator[None]:
     finally:
         if collecting:
             gc.enable()
+
+
+@contextlib.contextmanager
+def frozen() -> Iterator[None]:
+    """Collections inside look only at what is made inside, so that they cost little however much is there already."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

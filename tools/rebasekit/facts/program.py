@@ -6,6 +6,7 @@ import marshal
 import zlib
 from array import array
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,7 @@ from rebasekit.facts.records import (
 )
 
 INIT = "__init__"
+_MOST_OPEN = 500  # files of which everything is decoded; what is asked for again is decoded again
 RawImport = tuple[str, str, str | None, int, int, int]  # the fields of records.Import
 
 
@@ -50,6 +52,7 @@ class FileFacts:
         self.heads: tuple[Any, ...] = _unzip(self._packed[0]) if packed else ()
         self._scopes: dict[int, Scope] = {}
         self._read: dict[int, Body] = {}
+        self.opened: deque[FileFacts] | None = None  # files of the tree whose bodies are decoded, the oldest first
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -83,6 +86,10 @@ class FileFacts:
     @cached_property
     def _bodies(self) -> tuple[tuple[bytes, bytes, bytes], ...]:
         bodies: tuple[tuple[bytes, bytes, bytes], ...] = _unzip(self._packed[1])
+        if self.opened is not None:
+            self.opened.append(self)
+            if len(self.opened) > _MOST_OPEN:
+                self.opened.popleft().forget()
         return bodies
 
     def mentions(self) -> dict[str, tuple[int, ...]]:
@@ -160,6 +167,8 @@ class FileFacts:
         """Let go of what was decoded, heads aside: a whole tree of it is too much to hold while it is linked."""
         for name in ("_bodies", "_guards", "globals"):
             self.__dict__.pop(name, None)
+        self._scopes.clear()
+        self._read.clear()
 
     def guard(self, index: int) -> Guard:
         return Guard._make(self._guards[index])
@@ -186,6 +195,7 @@ class Program:
         self.unread = unread  # path to reason
         self._load = load
         self._files: dict[int, FileFacts] = {}
+        self._opened: deque[FileFacts] = deque()
         self.first = [0]
         for size in sizes:
             self.first.append(self.first[-1] + size)
@@ -198,6 +208,7 @@ class Program:
         found = self._files.get(index)
         if found is None:
             found = self._files[index] = self._load(index)
+            found.opened = self._opened
         return found
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 
 from rebasekit.checks.unbound import words
@@ -9,12 +10,14 @@ from rebasekit.checks.unbound.attributes import missing
 from rebasekit.checks.unbound.check import Failing, failing, lost
 from rebasekit.checks.unbound.stale import Rebinding, Stale, imported, importers, rebindings, top_imports
 from rebasekit.checks.unbound.tree import Tree, World, absolute
-from rebasekit.facts.collect import paused
+from rebasekit.facts.collect import frozen, paused
+
+_BATCH = 8  # files between collections
 
 
 def compare(patched: Mapping[str, bytes | None], tree: Tree) -> list[Failing]:
     """What fails in the patched files, or because of them, and does not in the pristine tree."""
-    with paused():
+    with paused(), frozen():
         return sorted(_found(patched, tree), key=lambda one: (one.file, one.line, one.name))
 
 
@@ -23,7 +26,9 @@ def _found(patched: Mapping[str, bytes | None], tree: Tree) -> list[Failing]:
     changed = [path for path, data in sorted(patched.items()) if path.endswith(".py") and data is not None]
     changed = [path for path in changed if pristine.data(path) != patched[path]]
     found: list[Failing] = []
-    for path in changed:
+    for number, path in enumerate(changed, 1):
+        if number % _BATCH == 0:
+            gc.collect()  # pyflakes ties the trees that it reads into cycles
         try:
             found += [*_in_file(world, pristine, path), *_stale(world, pristine, [path])]
         except RecursionError:  # Python parses more than its own programs can walk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from rebasekit.checks.unbound.inside import writes_globals
 from rebasekit.checks.unbound.reading import read
@@ -14,6 +14,7 @@ from rebasekit.facts.parse import Unread, parse
 from rebasekit.upstream.repository import Repository, Revision
 
 # A file with none of these cannot write its own globals; walking every tree for it would cost a tenth.
+_KEPT = 8  # files of which the tree and the reading are in memory
 _DYNAMIC = (b"globals()", b"vars()", b"locals()", b"exec(", b"__name__]")
 
 
@@ -64,6 +65,7 @@ class World:
     def parsed(self, path: str) -> ast.Module | Unread | None:
         """The syntax tree, why there is none, or None for a file that is not there."""
         if path not in self._parsed:
+            _make_room(self._parsed)
             data = self.data(path)
             result = parse(data) if data is not None else None
             self._parsed[path] = result if result is None or isinstance(result, Unread) else result.tree
@@ -80,6 +82,7 @@ class World:
             tree = self.module(path)
             if tree is None:
                 return None
+            _make_room(self._readings)
             found = self._readings[path] = read(tree)
             data = self.data(path) or b""
             found.dynamic = any(text in data for text in _DYNAMIC) and writes_globals(tree)
@@ -98,6 +101,12 @@ class World:
         """The file of a dotted module; None when the tree has none."""
         stem = module.replace(".", "/")
         return next((path for path in (f"{stem}.py", f"{stem}/__init__.py") if self.exists(path)), None)
+
+
+def _make_room(kept: dict[str, Any]) -> None:
+    """Drop what was read first: checks go file by file, and a hundred trees of large files take half a gigabyte."""
+    while len(kept) >= _KEPT:
+        del kept[next(iter(kept))]
 
 
 def absolute(path: str, module: str, level: int) -> str:
