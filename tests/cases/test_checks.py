@@ -259,3 +259,40 @@ def test_everything_fine_says_nothing(tmp_path: Path) -> None:
     new = TREE | {"app/pool.py": POOL.replace("return len(config)", "return len(config) + 1")}
     result = carry(tmp_path, TREE, new, ours)
     assert (result.exit, result.kinds) == (0, [])
+
+
+STACK = """
+    class Boundary:
+        def finish_stack(self, x):
+            return x
+"""
+LAYERS = """
+    from app.stack import Boundary
+
+
+    def run(layers, x):
+        for layer in layers:
+            x = layer(x)
+        return x
+"""
+
+
+def test_a_method_of_an_unknown_object_that_is_gone(tmp_path: Path) -> None:
+    """lsglang 1.6.0 on SGLang v0.5.22: git merges it without a word; the refactoring took the method's last owner."""
+    old = {"app/main.py": LAYERS, "app/stack.py": STACK}
+    new = {
+        "app/main.py": LAYERS.replace("x = layer(x)", "x = layer(x, None)"),
+        "app/stack.py": "class Boundary:\n    pass\n",
+    }
+    ours = hunk(
+        id="finish",
+        file="app/main.py",
+        scope="run",
+        place="before",
+        at="return x",
+        lines="x = layers[-1].boundary.finish_stack(x)",
+    )
+    result = carry(tmp_path, old, new, ours)
+    assert result.placements == {"fix/finish": "shifted"}
+    assert messages(result, "api-gone") == ["nothing in v1.1.0 has a `finish_stack` any more"]
+    assert result.exit == 1
