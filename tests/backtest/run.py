@@ -5,7 +5,9 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.backtest import carried, sound, tools, units
@@ -58,8 +60,22 @@ class Run:
         return len(put[0] & put[1]), differing(one, other)
 
 
-def backtest(fork: Fork, cache: Path, progress: Progress, *, most: int = 0) -> Iterator[Run]:
-    """Carry a fork to its targets; `most` files of it at most, 0 for all."""
+@dataclass(frozen=True)
+class Prepared:
+    """A fork as a project, and the releases that it is to be carried to; `his` reads the maintainer's files."""
+
+    space: carried.Workspace
+    base: Tag
+    targets: tuple[Tag, ...]
+    likeness: float
+    files: int
+    left_out: dict[str, int]
+    his: Callable[[str], bytes | None] | None
+
+
+@contextmanager
+def prepared(fork: Fork, cache: Path, progress: Progress, *, most: int = 0) -> Iterator[Prepared]:
+    """Find the base, fetch what is needed, and import the difference; `most` files at most, 0 for all."""
     with Store.open(cache, UPSTREAM) as upstream, Store.open(cache, fork.source) as mine:
         mine.ensure(fork.tag, progress)
         releases = upstream.available(progress, pre=True)
@@ -67,28 +83,32 @@ def backtest(fork: Fork, cache: Path, progress: Progress, *, most: int = 0) -> I
         base = search.find()
         at = releases.index(base)
         before = releases[at - 1] if at else None
-        sheet = None
+        sheet, his = None, None
         targets = [tag for tag in releases[at + 1 :] if "rc" not in tag.name][: fork.hops]
         if fork.sheet_tag is not None:
             mine.ensure(fork.sheet_tag, progress)
             target = Nearest(upstream, mine.files(fork.sheet_tag), releases, progress).find()
-            sheet, targets = Sheet(mine, fork.sheet_tag, target), [target]
+            sheet, targets, his = Sheet(mine, fork.sheet_tag, target), [target], partial(mine.read, fork.sheet_tag)
         for tag in (base, *([before] if before else []), *targets):
             upstream.ensure(tag, progress)
         found = difference(upstream, base, before, mine, fork.tag, sheet)
         changes = found.changes[:most] if most else found.changes
         with tempfile.TemporaryDirectory(prefix="rebasekit-backtest-") as name:
             space = carried.project(Path(name, "project"), cache, upstream, base, changes, progress)
-            carried.rebased(space, base)  # as if it had been carried before: facts of the base are known
-            for target in targets:
-                ran = carried.rebased(space, target)
-                his = (lambda path: mine.read(fork.sheet_tag, path)) if fork.sheet_tag else None  # type: ignore[arg-type]
-                columns = _columns(space, base, target, ran, his, Path(name, f"clone-{target}"), progress)
-                series = carried.series_of(space)
-                yield Run(
-                    fork, base, target, search.seen[base], len(series.hunks()), len(changes), dict(found.left_out),
-                    ran, tuple(columns),
-                )  # fmt: skip
+            left = dict(found.left_out)
+            yield Prepared(space, base, tuple(targets), search.seen[base], len(changes), left, his)
+
+
+def backtest(fork: Fork, cache: Path, progress: Progress, *, most: int = 0) -> Iterator[Run]:
+    """Carry a fork to its targets by every tool, and judge them."""
+    with prepared(fork, cache, progress, most=most) as it:
+        carried.rebased(it.space, it.base)  # as if it had been carried before: facts of the base are known
+        for target in it.targets:
+            ran = carried.rebased(it.space, target)
+            folder = it.space.root.parent / f"clone-{target}"
+            columns = tuple(_columns(it.space, it.base, target, ran, it.his, folder, progress))
+            hunks = len(carried.series_of(it.space).hunks())
+            yield Run(fork, it.base, target, it.likeness, hunks, it.files, it.left_out, ran, columns)
 
 
 def _columns(

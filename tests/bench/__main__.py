@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # `tests` is no in
 
 PARTS = {
     "rebase": "the series carried: time, and hunks that a person has to place, beside git rebase",
-    "scale": "2,000 synthetic hunks over 5,000 files: time and memory, and how both grow",
+    "scale": "a fork's hunks, and 2,000 synthetic ones over 5,000 files: time and memory, and how both grow",
     "facts": "facts and reach: cold, next release, warm, without an index",
 }
 

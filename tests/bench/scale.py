@@ -1,8 +1,10 @@
-"""How time and memory grow with the series: synthetic hunks over synthetic files, two and a half times as many.
+"""How time and memory grow with the series: a fork of other people's, and synthetic hunks over synthetic files.
+
+The fork's hunks are carried as a command with the base's facts known, as after a first carry.
 
 Each size is a git upstream of its own with two releases; two thirds of the files change between them, some beside our
 lines. `import` and `rebase` (placing, proof and all checks) run as commands, in processes of their own, and the
-exponents of growth are fitted to CPU time and to memory above that of the smallest size's process.
+exponents of growth are fitted to CPU time and memory.
 """
 
 from __future__ import annotations
@@ -20,6 +22,12 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from tests.backtest.carried import rebased, series_of
+from tests.backtest.forks import FORKS
+from tests.backtest.run import prepared
+
+from rebasekit.console import Console as Terminal
+from rebasekit.upstream.cache import cache_dir
 
 SIZES = (250, 500, 1000, 2000)
 FILES_PER_HUNK = 2.5
@@ -39,8 +47,20 @@ class Measured:
 
 
 def run(cache: Path | None, sizes: Sequence[int] = SIZES) -> None:
-    """`cache` is left alone: what is made here is nobody's release."""
-    del cache
+    """The fork comes out of `cache`; the synthetic upstreams are nobody's releases and stay out of it."""
+    console = Terminal()
+    with prepared(FORKS[0], cache or cache_dir(), console) as fork:
+        hunks = len(series_of(fork.space).hunks())
+        rebased(fork.space, fork.base)
+        ran = rebased(fork.space, fork.targets[0])
+        console.close()
+        print(f"{FORKS[0].name} to {fork.targets[0]}, {hunks} hunks, checks included: "
+              f"{ran.seconds:.1f} s ({ran.cpu:.1f} s of CPU), {ran.megabytes:.0f} MB")  # fmt: skip
+    grown(sizes)
+
+
+def grown(sizes: Sequence[int]) -> None:
+    """Each size measured, and the exponents."""
     found: list[Measured] = []
     for size in sizes:
         print(f"{size} hunks over {int(size * FILES_PER_HUNK)} files …", file=sys.stderr, flush=True)
