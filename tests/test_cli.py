@@ -65,6 +65,16 @@ def test_errors_become_exit_codes(run, error, code, message):
     assert run(raising=error) == (code, "", message)
 
 
+def test_an_interrupt_that_python_wrapped_is_one(run):
+    def interrupted(args, console):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__") from error
+
+    assert run(doing=interrupted) == (130, "", "error: interrupted\n")
+
+
 def test_a_bug_says_so_and_how_to_see_more(run, monkeypatch):
     code, out, err = run(raising=ValueError("odd\nsecond line"))
     assert (code, out) == (70, "")

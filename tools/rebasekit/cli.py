@@ -41,6 +41,7 @@ def main(argv: Sequence[str] | None = None, *, prog: str | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:  # a process of our own: half its time went into looking for cycles, which syntax trees have not
         gc.set_threshold(100_000, 20, 50)
+        sys.unraisablehook = _unraisable
     console = Console()
     try:
         code = _run(arguments, console, prog)
@@ -164,6 +165,9 @@ def _normalised(argv: list[str], verb: str | None) -> list[str]:
 
 def _surprise(error: Exception, console: Console) -> int:
     """Report what no layer below expected: the machine's fault where the error says so, else ours."""
+    if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while a class is made
+        console.error("interrupted")
+        return 130
     if isinstance(error, OSError) and error.errno in _MACHINE:
         where = f"`{error.filename}`: " if error.filename else ""
         console.error(f"{where}{(error.strerror or str(error)).lower()}", hint="rebasekit doctor")
@@ -173,6 +177,19 @@ def _surprise(error: Exception, console: Console) -> int:
         console.error(f"the package `{error.name.partition('.')[0]}` is not installed for this Python", hint=hint)
         return StateError.exit_code
     return _bug(error, console)
+
+
+def _unraisable(caught: sys.UnraisableHookArgs) -> None:
+    """^C that comes while Python clears up after an object is lost there: have it come again."""
+    if caught.exc_type is KeyboardInterrupt:
+        import _thread
+        import threading
+
+        again = threading.Timer(0.01, _thread.interrupt_main)  # not at once: it would be lost in here too
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(caught)
 
 
 def _bug(error: Exception, console: Console) -> int:
