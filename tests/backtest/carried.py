@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.backtest.forks import UPSTREAM
+from tests.bench import measured
 
 from rebasekit.model.hunk import Series
 from rebasekit.model.progress import Progress
@@ -62,24 +59,17 @@ def project(
 def rebased(space: Workspace, tag: Tag) -> Ran:
     """`rebasekit rebase TAG` in a process of its own."""
     report = space.root / "report.json"
-    vector = ["-P", "-m", "rebasekit", "--cache", str(space.cache), "-C", str(space.root), "rebase", tag.name]
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *vector, "--json", str(report)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    used = measured.rebasekit(
+        ["--cache", str(space.cache), "-C", str(space.root), "rebase", tag.name, "--json", str(report)]
     )
-    assert process.stderr is not None
-    told = process.stderr.read().decode(errors="replace")
-    _, status, usage = os.wait4(process.pid, 0)
-    code = process.returncode = os.waitstatus_to_exitcode(status)
-    if code not in (0, 1, 3):
-        raise RuntimeError(f"rebasekit rebase {tag} ended with {code}: {told[-2000:]}")
+    if used.code not in (0, 1, 3):
+        raise RuntimeError(f"rebasekit rebase {tag} ended with {used.code}: {used.told}")
     told_by = {
         hunk["id"]: [f"{f['kind']}: {f['message']}" for f in hunk["findings"]]
         for hunk in json.loads(report.read_text())["hunks"]
         if hunk["findings"]
     }
-    seconds, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
-    return Ran(code, seconds, cpu, usage.ru_maxrss / 1024, told_by)
+    return Ran(used.code, used.seconds, used.cpu, used.megabytes, told_by)
 
 
 def series_of(space: Workspace) -> Series:

@@ -26,6 +26,7 @@ class Result(enum.Enum):
 
     SAME = "as the maintainer"
     SOUND = "put in, no answer sheet"
+    THERE = "upstream has it"
     ASKED = "for a person"
     TOLD = "wrong, and said so"
     SILENT = "wrong and silent"
@@ -99,6 +100,8 @@ class Judge:
         if why:
             said = answer.noted or _said(why, set(answer.step.after), told)
             return Judged(hunk, Result.TOLD if said else Result.SILENT, why, answer)
+        if answer.did is Did.DROPPED:
+            return Judged(hunk, Result.THERE, "", answer)
         return Judged(hunk, Result.SAME if kept else Result.SOUND, "", answer)
 
     def _held(self, answer: Answer, done: Finished, his: Read) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from tests.backtest.table import counts
 COLOURS = {
     Result.SAME: "#4c9f70",
     Result.SOUND: "#a8d5ba",
+    Result.THERE: "#8fb3d9",
     Result.ASKED: "#e0c04c",
     Result.TOLD: "#e08e45",
     Result.SILENT: "#c0392b",
@@ -36,7 +37,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     axes.set_xlabel("per cent of the hunks")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.legend(loc="lower center", ncols=5, frameon=False)
+    figure.legend(loc="lower center", ncols=6, frameon=False)
     figure.tight_layout(rect=(0, 0.5 / (0.34 * len(bars) + 1.4), 1, 1))
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

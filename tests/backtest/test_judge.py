@@ -121,7 +121,7 @@ def test_an_api_that_is_gone() -> None:
 
 def test_said_to_be_upstreams_although_the_maintainer_has_it() -> None:
     assert judged(None, did=Did.DROPPED).result is Result.SILENT
-    assert judged(None, RELEASE, did=Did.DROPPED).result is Result.SAME
+    assert judged(None, RELEASE, did=Did.DROPPED).result is Result.THERE
 
 
 def test_asked() -> None:
