@@ -15,7 +15,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from rich.table import Table
 from tests.backtest.carried import rebased, series_of
 from tests.backtest.forks import FORKS
 from tests.backtest.run import prepared
+from tests.bench import measured
 
 from rebasekit.console import Console as Terminal
 from rebasekit.upstream.cache import cache_dir
@@ -108,17 +108,10 @@ def measure(folder: Path, hunks: int) -> list[Measured]:
 
 def timed(hunks: int, label: str, arguments: Sequence[str]) -> Measured:
     """Run the command line in a process of its own."""
-    start = time.perf_counter()
-    vector = [sys.executable, "-P", "-m", "rebasekit", *arguments]
-    process = subprocess.Popen(vector, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    told = process.stderr.read().decode(errors="replace")
-    _, status, usage = os.wait4(process.pid, 0)
-    code = process.returncode = os.waitstatus_to_exitcode(status)
-    if code not in (0, 1, 3):
-        raise SystemExit(f"rebasekit {' '.join(arguments)} ended with {code}: {told}")
-    seconds, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
-    return Measured(hunks, label, seconds, cpu, usage.ru_maxrss / 1024, code)
+    used = measured.rebasekit(arguments)
+    if used.code not in (0, 1, 3):
+        raise SystemExit(f"rebasekit {' '.join(arguments)} ended with {used.code}: {used.told}")
+    return Measured(hunks, label, used.seconds, used.cpu, used.megabytes, used.code)
 
 
 def make_upstream(folder: Path, hunks: int) -> None:
