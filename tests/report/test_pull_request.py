@@ -72,6 +72,13 @@ def test_title_counts() -> None:
     assert len(pull_request.title(carried(clean, package="x" * 300))) < 256
 
 
+def test_the_first_line_does_not_deny_what_failed() -> None:
+    subject = carried(verdict(placement("p/one")))
+    assert pull_request.body(subject, Trials()).startswith("**v0.5.19 → v0.5.20: carried 1 — nothing to decide**")
+    failed = pull_request.body(subject, Trials(smoke=smoke("x", "FAIL")))
+    assert failed.startswith("**v0.5.19 → v0.5.20: carried 1 — build or smoke to look at**")
+
+
 @pytest.mark.parametrize(
     ("trials", "wanted"),
     [

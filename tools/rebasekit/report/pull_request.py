@@ -48,7 +48,7 @@ def body(carried: Carried, tried: Trials, attached: str = "") -> str:
     """The text, without the bot's marks. `attached` is the address of the whole report, "" when there is none."""
     report = Report.of(carried.verdict)
     parts: list[Section | str] = [
-        f"**{escape(report.summary)}**\n\n{_merging(carried)}",
+        f"**{escape(_summary(report, tried))}**\n\n{_merging(carried)}",
         Section("To decide", [*_decisions(report, carried), *trouble_lines(tried)], share=0.4, between="\n\n"),
         Section(
             "Placements",
@@ -64,6 +64,14 @@ def body(carried: Carried, tried: Trials, attached: str = "") -> str:
         _whole(carried, attached),
     ]
     return fitted(parts, LIMIT)[0]
+
+
+def _summary(report: Report, tried: Trials) -> str:
+    """The report's line; it knows nothing of builds and smokes, so what they say is put behind it."""
+    if tried.ok:
+        return report.summary
+    head = report.summary.removesuffix("nothing to decide")
+    return f"{head}{', ' if head == report.summary else ''}build or smoke to look at"
 
 
 def _merging(carried: Carried) -> str:
