@@ -6,6 +6,7 @@ import http.client
 import json
 import random
 import socket
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
@@ -15,6 +16,9 @@ from typing import Any
 
 _RANGE, _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range"), 32768
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy has no business on loopback
+
+
+_LINGERS = 15.0  # seconds
 
 
 class Refused(Exception):
@@ -85,8 +89,19 @@ class Client:
         )
 
     def flush(self) -> None:
-        """Empty the cache; raise Refused while requests run."""
-        self._open("/flush_cache", {}, self.limit)
+        """Empty the cache; raise Refused when the server still has work after a while.
+
+        A request that was answered is the scheduler's for a moment longer, and until then it refuses.
+        """
+        stop = time.monotonic() + _LINGERS
+        while True:
+            try:
+                self._open("/flush_cache", {}, self.limit)
+                return
+            except Refused:
+                if time.monotonic() > stop:
+                    raise
+                time.sleep(0.2)
 
     def _open(self, path: str, body: object, limit: float) -> Any:
         data = None if body is None else json.dumps(body).encode()
