@@ -308,23 +308,35 @@ def test_kill_at_random_moments(make, series: str, header: str, hunk: str) -> No
     names = {0: ("x", "y", "z"), 1: ("w", "x")}
     patchset = make()
     root = patchset.parent
-    start = time.monotonic()
     put(root, state(0, names[0]))
-    window = 2.5 * (time.monotonic() - start)  # so that a kill meets any part of a commit, on a slow disk too
-    generator = random.Random(7)
-    seen = set()
-    for _ in range(100):
 
-        def work() -> None:
-            while True:
-                for number in (1, 0):
-                    put(root, state(number, names[number]))
+    def work() -> None:
+        while True:
+            for number in (1, 0):
+                put(root, state(number, names[number]))
 
+    def forked() -> int:
         child = os.fork()
         if child == 0:
             with contextlib.suppress(BaseException):
                 work()
             os._exit(1)
+        return child
+
+    def standing() -> int:
+        return int(load_series(patchset).patches[0].hunks[0].forms[0].at.split()[1])
+
+    start = time.monotonic()
+    child = forked()
+    while standing() == 0 and time.monotonic() - start < 60:
+        time.sleep(0.001)
+    window = 2.5 * (time.monotonic() - start)  # so that a kill meets any part of a commit, on a slow disk too
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    generator = random.Random(7)
+    seen = set()
+    for _ in range(100):
+        child = forked()
         time.sleep(generator.uniform(0, window))
         if generator.random() < 0.2:  # a reader while the writer lives
             load_series(patchset)
