@@ -383,3 +383,18 @@ def test_every_module_of_a_scanned_package(tmp_path: Path) -> None:
     assert places(ask(tmp_path, files, "Pool")) == [("models/one.py", 4)]
     unscanned = {**files, "app/work.py": "def main():\n    return 'app.models'\n"}
     assert ask(tmp_path / "b", unscanned, "Pool").verdict == "builder-uncalled"
+
+
+def test_names_shared_by_many_definitions_are_told_apart(tmp_path):
+    from rebasekit.checks.reach.names import find
+
+    for n in range(30):
+        path = tmp_path / "tree" / "pkg" / f"m{n}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"class C:\n    def run(self):\n        return {n}\n\n\ndef run():\n    return {n}\n")
+    facts = open_facts(tmp_path / "facts", DirectoryTree(tmp_path / "tree"), Settings(("pkg.m0",)))
+    for n in (0, 7, 29):
+        assert [facts.dotted(d) for d in find(facts, f"pkg.m{n}.run")] == [f"pkg.m{n}.run"]
+        assert [facts.dotted(d) for d in find(facts, f"m{n}.C.run")] == [f"pkg.m{n}.C.run"]
+    assert len(find(facts, "C.run")) == len(find(facts, "run")) == 30
+    assert find(facts, "m99.run") == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,6 +62,7 @@ class Facts:
         self.settings = settings
         self.parts = parts
         self._names: dict[int, Names] = {}
+        self._pairs: dict[str, dict[str, list[int]]] = {}
         self.resolver = Resolver(program)
 
     def close(self) -> None:
@@ -106,6 +107,21 @@ class Facts:
     def definitions(self, name: str) -> tuple[int, ...]:
         """Scope ids of the classes and functions with this simple name."""
         return self._name(name)[0]
+
+    def named(self, dotted: str) -> Sequence[int]:
+        """Definitions whose dotted name may end in `dotted`: those with its last two parts, if it has two.
+
+        Many definitions share a simple name, and a rebase asks about each: their dotted names are made once.
+        """
+        parts = dotted.split(".")
+        if len(parts) < 2:
+            return self.definitions(dotted)
+        pairs = self._pairs.get(parts[-1])
+        if pairs is None:
+            pairs = self._pairs[parts[-1]] = {}
+            for definition in self.definitions(parts[-1]):
+                pairs.setdefault(_last_two(self.dotted(definition)), []).append(definition)
+        return pairs.get(_last_two(dotted), ())
 
     def mentions(self, name: str) -> array[int]:
         """Scope ids in which the name occurs: as a name, an attribute, or under an import's alias."""
@@ -182,6 +198,10 @@ class Facts:
         file = self.program.file(index)
         children = file.children.get(local, {}).get(name, ())
         return self.program.ids(file, [c for c in children if file.heads[c][0] == FUNCTION])
+
+
+def _last_two(dotted: str) -> str:
+    return ".".join(dotted.split(".")[-2:])
 
 
 def open_facts(cache: Path, tree: SourceTree, settings: Settings, progress: Step | None = None) -> Facts:

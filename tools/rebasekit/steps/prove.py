@@ -31,6 +31,9 @@ def prove(
 ) -> tuple[Finding, ...]:
     """Findings against the patched bytes: misplaced, duplicate-definition, not-reversible."""
     found: list[Finding] = []
+    here: dict[str, list[Placement]] = {}
+    for placement in placements:
+        here.setdefault(placement.file, []).append(placement)
     for path, data in sorted(patched.items()):
         if data is None:
             continue
@@ -45,10 +48,10 @@ def prove(
             found.append(_finding("misplaced", path, 0, f"the patched file cannot be read: {error}", placements))
             continue
         found += _duplicates(path, source, before, placements)
-        for placement in placements:
-            if placement.file == path and placement.outcome.applied:
+        for placement in here.get(path, ()):
+            if placement.outcome.applied:
                 found += _stands(placement, source)
-                found += _says(placement, source, placements)
+                found += _says(placement, source, here[path])
     return tuple(found)
 
 
@@ -86,7 +89,7 @@ def _stands(placement: Placement, source: Source) -> Iterator[Finding]:
         yield Finding("misplaced", placement.file, placement.lines[0], message, step, placement.patch, placement.hunk)
 
 
-def _says(placement: Placement, source: Source, placements: tuple[Placement, ...]) -> Iterator[Finding]:
+def _says(placement: Placement, source: Source, placements: list[Placement]) -> Iterator[Finding]:
     """Whether the hunk's lines are the ones that it says, all of them."""
     lost = lost_line(placement, source.text, (p for p in placements if p is not placement))
     if lost:

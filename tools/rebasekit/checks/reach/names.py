@@ -18,7 +18,7 @@ def find(facts: Facts, name: str) -> list[int]:
     """
     wanted = _normal(name)
     found: dict[tuple[str, str], int] = {}
-    for definition in facts.definitions(wanted.rpartition(".")[2]):
+    for definition in facts.named(wanted):
         dotted = facts.dotted(definition)
         if dotted == wanted or dotted.endswith("." + wanted):
             found[(facts.path(definition), facts.program.scope(definition).name)] = definition
