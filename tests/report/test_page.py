@@ -161,12 +161,15 @@ def test_any_text_stays_text(message, reason):
 
 
 def test_a_command_writes_the_page(tmp_path):
-    from harness import Case, patch_toml
+    from harness import Case, patch_toml, series
 
     hunk = 'id="one"\nfile="pkg/a.py"\nscope="f"\nplace="first"\nlines="""\nx = 1\n"""\nwhy="w"\n'
     old = "def f():\n    return 1\n"
     upstream = {"v1.0.0": {"pkg/a.py": old}, "v1.1.0": {"pkg/a.py": f"# new\n{old}\n\nf()\n"}}
-    case = Case(tmp_path, upstream, {"p/patch.toml": patch_toml(hunk)})
+    link = 'link = "https://example.invalid/{tag}/{file}#L{line}"\n'
+    patchset = {"series.toml": series("v1.0.0", patches=["p"], extra=link), "p/patch.toml": patch_toml(hunk)}
+    case = Case(tmp_path, upstream, patchset)
+    case.write({"upstream-map/vendor.toml": "", "upstream-map/v2-notes.toml": ""})  # somebody else's
     assert case.run("rebase", "v1.0.0", json=False).exit == 0
     result = case.run("rebase", "v1.1.0", "--html", "r.html", json=False)
     assert result.exit == 0, result.stderr
@@ -174,6 +177,8 @@ def test_a_command_writes_the_page(tmp_path):
     titles = [value for tag, name, value in page.attributes if (tag, name) == ("td", "title")]
     assert [title.split(",")[0] for title in titles] == ["v1.0.0: carried", "v1.1.0: carried"]
     assert "pkg/a.py +4 −0" in page.words
+    links = {value for tag, name, value in page.attributes if name == "href" and "://" in value}
+    assert links == {"https://example.invalid/v1.1.0/pkg/a.py#L"}
 
 
 # --- in a browser ---

@@ -16,6 +16,7 @@ from rebasekit.errors import StateError
 from rebasekit.model.placement import Outcome, Spot
 from rebasekit.report import pull_request, trouble
 from rebasekit.report.fitting import Section, fitted
+from rebasekit.report.links import address
 from rebasekit.report.markdown import escape, prose
 from rebasekit.steps.bot.carried import Carried
 from rebasekit.steps.bot.pins import Moved
@@ -211,11 +212,11 @@ def test_text_of_others_stays_text(a: str, b: str, c: str) -> None:
     built = BuildResult(False, a, b, (c,), ((a, b),), (PatchTests(c, 0, 0, (a, b)),))
     trials = Trials(built, smoke(a, "FAIL"), (Note("build", b, failed=True), Note("smoke", c)))
     made = pull_request.body(subject, trials)
-    check(made, {pull_request.address(subject, b, 3), pull_request.address(subject, c, 2)})
+    check(made, {address(subject.link, subject.tag, b, 3), address(subject.link, subject.tag, c, 2)})
     rows = [line for line in made.splitlines() if line.startswith("| `p/")]
     assert len(rows) >= 3
     absent = pull_request.body(subject, replace(trials, build=None, smoke=None))
-    check(absent, {pull_request.address(subject, b, 3), pull_request.address(subject, c, 2)})
+    check(absent, {address(subject.link, subject.tag, b, 3), address(subject.link, subject.tag, c, 2)})
 
 
 @settings(max_examples=300, deadline=None)

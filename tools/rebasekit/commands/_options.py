@@ -70,6 +70,7 @@ def report(args: Namespace, console: Console, verdict: Verdict, space: Workspace
         from rebasekit.report import page
         from rebasekit.steps.background import background
 
-        console.machine(args.html, page.render(result, background(space, verdict, console)))
+        around = background(space, verdict, console)
+        console.machine(args.html, page.render(result, around, link=space.series.source.link))
     console.show(*terminal.render(result, verbose=console.verbose))
     return verdict.exit_code

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 def tags(names: Sequence[str], root: Path) -> list[Tag]:
     """The releases named, or all that have a map; raise UsageError when there is none."""
-    from rebasekit.commands import _standing
     from rebasekit.errors import UsageError
     from rebasekit.model.tag import Tag
+    from rebasekit.patches.mapped import mapped_tags
 
-    found = [Tag.parse(name) for name in names] if names else _standing.tags(root)
+    found = [Tag.parse(name) for name in names] if names else mapped_tags(root)
     if not found:
         raise UsageError("no release is named, and `upstream-map/` has none", hint="rebasekit build v0.5.20")
     return found

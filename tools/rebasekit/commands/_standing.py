@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rebasekit.errors import RebasekitError
 from rebasekit.model.tag import Tag
+from rebasekit.patches.mapped import mapped_tags
 
 if TYPE_CHECKING:
     from rebasekit.patches import MapEntry, TagMap
@@ -45,17 +45,6 @@ def words(stands: dict[str, Any]) -> str:
     return f"{stands['placement']}{mark}{findings}"
 
 
-def tags(root: Path) -> list[Tag]:
-    """The releases that have a map, in version order."""
-    found = []
-    for path in (root / "upstream-map").glob("v*.toml"):
-        try:
-            found.append(Tag.parse(path.stem))
-        except RebasekitError:
-            continue  # `vendor.toml` or the like is somebody else's
-    return sorted(found)
-
-
 def read(root: Path, tag: Tag) -> Standing | None:
     """One release's map; raise PatchsetProblems when it cannot be read."""
     from rebasekit.patches import load_map
@@ -66,10 +55,10 @@ def read(root: Path, tag: Tag) -> Standing | None:
 
 def every(root: Path) -> list[Standing]:
     """All maps of the project in version order."""
-    return [found for tag in tags(root) if (found := read(root, tag)) is not None]
+    return [found for tag in mapped_tags(root) if (found := read(root, tag)) is not None]
 
 
 def newest(root: Path) -> Standing | None:
     """The map of the newest release."""
-    known = tags(root)
+    known = mapped_tags(root)
     return read(root, known[-1]) if known else None

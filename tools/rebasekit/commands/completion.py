@@ -82,12 +82,12 @@ def _actions(parser: ArgumentParser) -> Iterator[Any]:
 
 def _words(args: Namespace) -> list[str]:
     """Names for a shell, read from the patchset around the working folder."""
-    from rebasekit.commands import _standing
     from rebasekit.patches.load import load_series
+    from rebasekit.patches.mapped import mapped_tags
 
     root = _where.project(args)
     if args.words == "tags":
-        return [tag.name for tag in _standing.tags(root)]
+        return [tag.name for tag in mapped_tags(root)]
     series = load_series(root / "patchset")
     if args.words == "patches":
         return [patch.name for patch in series.patches]

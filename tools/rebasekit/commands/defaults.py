@@ -67,7 +67,7 @@ def _pins(args: Namespace, space: Workspace) -> dict[str, object]:
 
     pins: dict[str, object] = {}
     if not args.no_pins:
-        pins = {**space.series.deployment, **space.series.environment}
+        pins = dict(space.series.known)
     for text in args.assume:
         name, equals, value = text.partition("=")
         if not equals or not name:

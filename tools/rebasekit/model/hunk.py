@@ -140,6 +140,11 @@ class Series:
     environment: dict[str, str] = field(default_factory=dict)
     requires_python: str = ""  # range of Python versions that the deployment runs
 
+    @property
+    def known(self) -> dict[str, object]:
+        """What is true on this deployment, by name: its facts, and its environment over them."""
+        return {**self.deployment, **self.environment}
+
     def hunks(self) -> tuple[Hunk, ...]:
         """All hunks in the order in which they apply."""
         return tuple(hunk for patch in self.patches for hunk in patch.hunks)

@@ -7,11 +7,11 @@ branch: a merge then brings the map and the pins and nothing that is generated a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote
 
 from rebasekit.model.finding import Finding
 from rebasekit.model.placement import Placement
 from rebasekit.report.fitting import Section, fitted
+from rebasekit.report.links import address
 from rebasekit.report.markdown import block, cell, code, escape, prose
 from rebasekit.report.report import Report, counted, kinds, location, outcome_words, where
 from rebasekit.report.sides import sides
@@ -149,17 +149,7 @@ def _finding(finding: Finding, carried: Carried) -> str:
 def _linked(finding: Finding, carried: Carried) -> str:
     shown = code(location(finding))
     line = carried.lines.get((finding.file, finding.line))
-    return f"[{shown}]({address(carried, finding.file, line)})" if carried.link and line else shown
-
-
-def address(carried: Carried, path: str, line: int) -> str:
-    """Where a line of upstream's release can be read, by the series' own template."""
-    # Quoted whole, so that nothing in a path can end the link or add to the query.
-    values = {"tag": quote(carried.tag.name, safe=""), "file": quote(path, safe="/"), "line": str(line)}
-    found = carried.link
-    for key, value in values.items():
-        found = found.replace("{" + key + "}", value)
-    return found
+    return f"[{shown}]({address(carried.link, carried.tag, finding.file, line)})" if carried.link and line else shown
 
 
 def _churn(carried: Carried) -> Section:

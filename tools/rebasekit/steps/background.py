@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,14 +10,14 @@ from rebasekit.checks.reach import Reach, ReachReport, Site
 from rebasekit.model.hunk import Place
 from rebasekit.model.placement import Placement
 from rebasekit.model.progress import SILENT, Progress
-from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
 from rebasekit.patches.mapfile import load_map
-from rebasekit.patches.maps import FOLDER, TagMap, map_of
+from rebasekit.patches.mapped import mapped_tags
+from rebasekit.patches.maps import TagMap, map_of
+from rebasekit.steps.dotted import dotted_scope
 from rebasekit.steps.patched import read_patched
 from rebasekit.steps.workspace import Workspace
 
-_QUALIFIER = re.compile(r"\[[^\]]*\]")
 _LIVE_FIRST = {"serving": 0, "simulation": 1}
 
 
@@ -49,8 +48,7 @@ def background(space: Workspace, verdict: Verdict, progress: Progress = SILENT) 
 def maps(space: Workspace, verdict: Verdict) -> tuple[TagMap, ...]:
     """The maps of all tags; the verdict stands for its own tag, written or not."""
     found = {verdict.tag: map_of(verdict)}
-    for path in (space.root / FOLDER).glob("v[0-9]*.toml"):
-        tag = Tag.parse(path.stem)
+    for tag in mapped_tags(space.root):
         if tag not in found and (kept := load_map(space.root, tag)) is not None:
             found[tag] = kept
     return tuple(found[tag] for tag in sorted(found))
@@ -67,8 +65,7 @@ def touched(space: Workspace, verdict: Verdict) -> tuple[FileChurn, ...]:
 def ways(space: Workspace, verdict: Verdict, progress: Progress = SILENT) -> Iterator[tuple[str, Way]]:
     """How serving gets to each applied hunk's scope; new files are reached through the hunks that call them."""
     patched = read_patched(space, verdict, progress)
-    pinned = {**space.series.deployment, **space.series.environment}
-    reach = Reach(patched.facts, verdict.tag.name, pinned)
+    reach = Reach(patched.facts, verdict.tag.name, space.series.known)
     known: dict[str, Way | None] = {}
     for placement in verdict.placements:
         name = _dotted(placement)
@@ -86,8 +83,7 @@ def _dotted(placement: Placement) -> str:
     new_file = placement.form is not None and placement.form.place is Place.NEW_FILE
     if not placement.outcome.applied or not placement.scope or new_file or not placement.file.endswith(".py"):
         return ""
-    module = placement.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    return f"{module}.{_QUALIFIER.sub('', placement.scope)}"
+    return dotted_scope(placement)
 
 
 def _way(report: ReachReport) -> Way:

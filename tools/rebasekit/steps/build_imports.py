@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from rebasekit.facts.program import module_name
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.probes.process import Group
 from rebasekit.probes.scripts import script
@@ -31,7 +32,7 @@ def import_modules(
     environment: Environment, content: Content, logs: Path, progress: Progress = SILENT
 ) -> tuple[Imported, ...]:
     """Import every patched module alone, two at a time: an import that another module did first proves nothing."""
-    modules = [_module(path) for path in content.patched if path.endswith(".py")]
+    modules = [module_name(path) for path in content.patched if path.endswith(".py")]
     found: dict[str, Imported] = {}
     with progress.task("importing patched modules", len(modules), "modules") as task, ThreadPoolExecutor(2) as pool:
 
@@ -43,10 +44,6 @@ def import_modules(
         list(pool.map(some, range(2)))
     missing = "nothing was said of it; its process ended"
     return tuple(found.get(module, Imported(module, 0.0, 0, missing)) for module in modules)
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def _imported(environment: Environment, modules: Sequence[str], log: Path) -> Iterator[Imported]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -18,12 +17,12 @@ from rebasekit.model.progress import SILENT, Progress, Task
 from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
 from rebasekit.steps.cutoff import cut_off
+from rebasekit.steps.dotted import dotted_scope
 from rebasekit.steps.patched import Patched, read_patched
 from rebasekit.steps.workspace import Workspace, pin_tag
 
 # verdicts of reach that mean that serving runs our lines, or that nobody can say so from the source
 _FINE = {"live", "unknown"}
-_QUALIFIER = re.compile(r"\[[^\]]*\]")
 Carry = Callable[[Tag], Verdict]
 
 
@@ -50,7 +49,7 @@ def check(space: Workspace, verdict: Verdict, carry: Carry, progress: Progress =
 
     pins = {p.name: at(_pin(space, p)) for p in verdict.placements if p.outcome.applied and p.form}
     base = at(space.series.base)
-    pinned = {**space.series.deployment, **space.series.environment}
+    pinned = space.series.known
     with progress.task("what our lines use", unit="hunks"):
         survived = list(_survived(new, pins))
     with progress.task("defaults that our lines rely on"):
@@ -181,16 +180,11 @@ def _scope_reached(placement: Placement, earlier: Placement | None, now: Reach, 
 
 def _names(placement: Placement, reach: Reach) -> list[str]:
     """The hunk's scope, and for a method its class first: a method of a class that nobody builds does not run."""
-    own = _dotted(placement)
+    own = dotted_scope(placement)
     report = reach.report(own)
     if isinstance(report, ReachReport) and report.kind == "method":
         return [own.rpartition(".")[0], own]
     return [own]
-
-
-def _dotted(placement: Placement) -> str:
-    module = placement.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    return f"{module}.{_QUALIFIER.sub('', placement.scope)}"
 
 
 def _finding(kind: str, placement: Placement, report: ReachReport, what: str) -> Finding:

@@ -12,7 +12,8 @@ from rebasekit.model.tag import Tag
 from rebasekit.patches.digest import series_digest
 from rebasekit.patches.editor import Editor
 from rebasekit.patches.mapfile import load_map
-from rebasekit.patches.maps import FOLDER, dump, map_path
+from rebasekit.patches.mapped import mapped_tags
+from rebasekit.patches.maps import dump, map_path
 from rebasekit.patches.resolutions import dump_resolution, load_resolutions, resolution_path
 from rebasekit.steps.rebase import carry
 from rebasekit.steps.workspace import Workspace, check_pattern
@@ -37,8 +38,8 @@ def same(space: Workspace, new: Series, progress: Progress = SILENT) -> tuple[Ta
 
 def proof_tags(space: Workspace) -> tuple[Tag, ...]:
     """The base, and the mapped releases that need no download."""
-    mapped = {Tag.parse(path.stem) for path in (space.root / FOLDER).glob("v[0-9]*.toml")}
-    return tuple(sorted({space.series.base} | {tag for tag in mapped if space.store.has(tag)}))
+    stored = {tag for tag in mapped_tags(space.root) if space.store.has(tag)}
+    return tuple(sorted({space.series.base} | stored))
 
 
 def without_place(space: Workspace, tag: Tag, series: Series, progress: Progress) -> set[str]:

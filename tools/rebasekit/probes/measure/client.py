@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from rebasekit.errors import StateError, UsageError
 from rebasekit.probes.measure.failures import NotReported, Refused, TooLong, Unreachable
 from rebasekit.probes.measure.server import Api, Endpoint, Server, describe
 from rebasekit.probes.measure.stream import Answer, Reading
+from rebasekit.probes.words import error_words
 
 if TYPE_CHECKING:
     import httpx
@@ -89,7 +89,7 @@ class Client:
         try:
             async with asyncio.timeout(self.endpoint.limit), self._stream(route, self._body(prompt, new)) as response:
                 if response.status_code != 200:
-                    words = _words((await response.aread()).decode(errors="replace"))
+                    words = error_words((await response.aread()).decode(errors="replace"))
                     raise Refused(route, response.status_code, words)
                 async for line in _lines(response):
                     if line.startswith(b"data:"):
@@ -171,7 +171,7 @@ class Client:
         except (OSError, _httpx().HTTPError) as error:
             raise self._unreachable(error, limit) from None
         if response.status_code != 200:
-            raise Refused(path, response.status_code, _words(response.text))
+            raise Refused(path, response.status_code, error_words(response.text))
         try:
             return response.json()
         except ValueError:
@@ -199,17 +199,6 @@ async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
             yield line
     if rest:
         yield rest
-
-
-def _words(text: str) -> str:
-    """The words of an error body, on one line."""
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return " ".join(text.split())[:300]
-    found = data.get("error", data) if isinstance(data, dict) else data
-    found = found.get("message", found) if isinstance(found, dict) else found
-    return " ".join(str(found).split())[:300]
 
 
 def _httpx() -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from rebasekit.checks.churn import FileChurn
 from rebasekit.model.finding import Finding
 from rebasekit.model.placement import Outcome, Placement
 from rebasekit.model.verdict import Verdict
+from rebasekit.report.links import address
 from rebasekit.report.page.timeline import Row, legend, rows
 from rebasekit.report.report import Report, counted, location, outcome_words, where
 from rebasekit.report.sides import sides
@@ -144,7 +144,7 @@ def _item(placement: Placement, verdict: Verdict, way: Way | None, link: str) ->
         tuple(dict.fromkeys([placement.outcome.value, *kinds, *due])),
         outcome_words(placement),
         where(placement),
-        _url(link, verdict, placement.file, 0),
+        _url(link, verdict, placement.file),
         tuple(_problem(finding, verdict, link) for finding in placement.findings),
         tuple(Side(side.title, tuple(_line(text) for text in side.lines)) for side in shown),
         way,
@@ -156,12 +156,12 @@ def _line(text: str) -> Line:
 
 
 def _problem(finding: Finding, verdict: Verdict, link: str) -> Problem:
-    return Problem(finding, location(finding), _url(link, verdict, finding.file, 0))
+    return Problem(finding, location(finding), _url(link, verdict, finding.file))
 
 
-def _url(link: str, verdict: Verdict, file: str, line: int) -> str:
+def _url(link: str, verdict: Verdict, file: str) -> str:
     """Upstream's file; lines are those of the patched tree, so a link leads to the file and not to a line of it."""
-    return link.format(tag=quote(verdict.tag.name), file=quote(file), line=line or "") if link and file else ""
+    return address(link, verdict.tag, file) if file else ""
 
 
 def _bars(files: tuple[FileChurn, ...], verdict: Verdict) -> tuple[Bar, ...]:

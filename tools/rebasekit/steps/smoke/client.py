@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rebasekit.probes.words import error_words
+
 _RANGE, _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range"), 32768
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy has no business on loopback
 
@@ -112,7 +114,7 @@ class Client:
             with _OPENER.open(request, timeout=limit) as answer:
                 text = answer.read().decode(errors="replace")
         except urllib.error.HTTPError as error:
-            raise Refused(error.code, _message(error.read().decode(errors="replace"))) from None
+            raise Refused(error.code, error_words(error.read().decode(errors="replace"))) from None
         except TimeoutError:
             raise Unreachable(f"no answer within {limit:.0f} s", late=True) from None
         except (OSError, http.client.HTTPException) as error:
@@ -129,17 +131,6 @@ class Client:
 def _scores(said: Sequence[Sequence[Any]] | None) -> tuple[float, ...]:
     """The first of each `[log-probability, token, text]`; what is no number is none for the reader either."""
     return tuple(float("nan") if each[0] is None else float(each[0]) for each in said or ())
-
-
-def _message(text: str) -> str:
-    """The words of an error body, on one line."""
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return " ".join(text.split())[:300]
-    found = data.get("error", data) if isinstance(data, dict) else data
-    found = found.get("message", found) if isinstance(found, dict) else found
-    return " ".join(str(found).split())[:300]
 
 
 def free_port() -> int:
