@@ -88,7 +88,25 @@ def test_a_missing_package_is_not_a_bug(run):
     code, _, err = run(raising=ModuleNotFoundError("No module named 'torch.x'", name="torch.x"))
     assert code == 4
     assert "the package `torch` is not installed" in err
+    assert "-m pip install rebasekit" in err
+    assert "-m pip install 'rebasekit[serve]'" in run(raising=ModuleNotFoundError("no", name="installer.records"))[2]
     assert run(raising=ModuleNotFoundError("no", name="rebasekit.steps.x"))[0] == 70
+
+
+def test_commands_that_build_nothing_need_no_extra():
+    """What the README shows works with what `pip install rebasekit` brings."""
+    profile = str(ROOT / "patchset" / "profiles" / "rtx5070x2.toml")
+    code = f"""
+import sys
+for name in ("installer", "github", "httpx", "matplotlib"):
+    sys.modules[name] = None
+import rebasekit.steps.serve, rebasekit.steps.build_wheel, rebasekit.steps.bot.run, rebasekit.steps.smoke.smoke
+from rebasekit.cli import main
+sys.exit(main(["-C", {str(ROOT)!r}, "capacity", "--json", "--profile", {profile!r}]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "max_total_num_tokens" in done.stdout
 
 
 def test_a_broken_pipe_elsewhere_is_a_bug(run):

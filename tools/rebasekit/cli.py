@@ -173,8 +173,10 @@ def _surprise(error: Exception, console: Console) -> int:
         console.error(f"{where}{(error.strerror or str(error)).lower()}", hint="rebasekit doctor")
         return StateError.exit_code
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("rebasekit"):
-        hint = f"{sys.executable} -m pip install rebasekit"
-        console.error(f"the package `{error.name.partition('.')[0]}` is not installed for this Python", hint=hint)
+        from rebasekit.commands._extras import installing
+
+        package = error.name.partition(".")[0]
+        console.error(f"the package `{package}` is not installed for this Python", hint=installing(package))
         return StateError.exit_code
     return _bug(error, console)
 

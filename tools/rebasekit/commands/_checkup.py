@@ -13,19 +13,13 @@ from pathlib import Path
 
 import rebasekit
 from rebasekit.commands import _where
+from rebasekit.commands._extras import EXTRAS
 from rebasekit.errors import RebasekitError
 from rebasekit.model.hunk import Series
 from rebasekit.model.tag import Tag
 
 GIT_NEEDED = (2, 38)  # `git merge-tree --write-tree`
 _ROOM = 2_000_000_000  # bytes: a release's wheel, its store, and a scratch tree
-_EXTRAS = {
-    "serve": (("installer",), "building and installing patched wheels"),
-    "probes": (("httpx",), "measuring a running server"),
-    "gpu": (("pynvml",), "reading cards while a server is measured"),
-    "plots": (("matplotlib",), "plots of benchmarks and measurements"),
-    "dev": (("pytest", "mypy", "ruff", "nox", "hypothesis"), "developing rebasekit"),
-}
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ def examine(args: Namespace) -> list[Sign]:
         from rebasekit.commands._network import reach
 
         signs.append(reach(series.source, bool(tags)))
-    return signs + [_extra(name) for name in _EXTRAS]
+    return signs + [_extra(name) for name in EXTRAS]
 
 
 def _python() -> Sign:
@@ -135,7 +129,7 @@ def _stored(tags: list[Tag]) -> Sign:
 
 
 def _extra(name: str) -> Sign:
-    packages, use = _EXTRAS[name]
+    packages, use = EXTRAS[name]
     missing = [package for package in packages if find_spec(package) is None]
     if not missing:
         return Sign(f"extra {name}", "ok", "installed")

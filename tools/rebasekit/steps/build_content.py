@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from installer.records import parse_record_file
 from packaging.utils import canonicalize_name
 
 
@@ -29,6 +28,8 @@ class Content:
 
 def content(upstream: Path, changes: Mapping[str, bytes | None], version: str) -> Content:
     """What the placement proof and upstream's RECORD say, without looking at the wheel that was built."""
+    from installer.records import parse_record_file  # of an extra, which who only asks for names need not have
+
     with zipfile.ZipFile(upstream) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
         rows = parse_record_file(archive.read(name).decode().splitlines())

@@ -9,8 +9,6 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from installer.records import Hash, RecordEntry
-from installer.utils import construct_record_file
 from packaging.metadata import Metadata
 from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
@@ -82,7 +80,7 @@ def write_wheel(
     target = out / f"{distribution}-{version}-{rest}"
     out.mkdir(parents=True, exist_ok=True)
     partial = out / f".{target.name}.{os.getpid()}"
-    records: dict[str, RecordEntry] = {}
+    records: dict[str, tuple[str, int]] = {}
     try:
         with zipfile.ZipFile(upstream) as old, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as new:
             members = [info for info in old.infolist() if not info.is_dir()]
@@ -91,7 +89,7 @@ def write_wheel(
             date = members[0].date_time
 
             def add(path: str, data: bytes, mode: int, when: tuple[int, int, int, int, int, int]) -> None:
-                records[path] = RecordEntry(path, Hash.parse(digest_of(data)), len(data))
+                records[path] = (digest_of(data), len(data))
                 _write(new, path, data, mode, when)
 
             missing = {path for path, data in changes.items() if data is not None}
@@ -116,16 +114,25 @@ def write_wheel(
                 assert data is not None
                 add(path, data, _EXECUTABLE if path in executable else _MODE, date)
             add(f"{folder}/{MANIFEST}", _manifest(tag, series_digest, upstream, changes), _MODE, date)
-            rows = [("", entry) for entry in records.values()]
-            rows.append(("", RecordEntry(f"{folder}/RECORD", None, None)))
-            with construct_record_file(rows) as stream:  # type: ignore[arg-type]  # a scheme is any prefix here
-                _write(new, f"{folder}/RECORD", stream.read(), _MODE, date)
+            _write(new, f"{folder}/RECORD", _record(records, f"{folder}/RECORD"), _MODE, date)
         partial.replace(target)
     except OSError as error:
         raise StateError(f"`{target}` cannot be written: {(error.strerror or str(error)).lower()}") from None
     finally:
         partial.unlink(missing_ok=True)
     return target
+
+
+def _record(records: Mapping[str, tuple[str, int]], own: str) -> bytes:
+    """RECORD of files with digest and size, itself the last."""
+    # of an extra, which who only asks for names need not have
+    from installer.records import Hash, RecordEntry
+    from installer.utils import construct_record_file
+
+    rows = [("", RecordEntry(path, Hash.parse(digest), length)) for path, (digest, length) in records.items()]
+    rows.append(("", RecordEntry(own, None, None)))
+    with construct_record_file(rows) as stream:  # type: ignore[arg-type]  # a scheme is any prefix here
+        return stream.read()
 
 
 def _write(
