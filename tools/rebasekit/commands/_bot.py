@@ -98,16 +98,12 @@ def make(args: Namespace, console: Console, token: str, folder: Path) -> Bot:
 
 
 def _forge(args: Namespace, console: Console, token: str, repository: str, url: str) -> Forge:
-    from rebasekit.errors import StateError
     from rebasekit.forge.calls import Calls, ForgeError, Settings
     from rebasekit.forge.forge import Forge
 
     api = (args.api or os.environ.get("GITHUB_API_URL") or _api_of(url)).rstrip("/")
     settings = Settings(api, repository, token, patience=args.patience, between_writes=args.pace)
-    try:
-        calls = Calls(settings, dry=console.line if args.dry_run else None, progress=console)
-    except ModuleNotFoundError:
-        raise StateError("PyGithub is not installed", hint="pip install 'rebasekit[bot]'") from None
+    calls = Calls(settings, dry=console.line if args.dry_run else None, progress=console)
     try:
         return Forge(calls, args.login or "")
     except ForgeError as error:

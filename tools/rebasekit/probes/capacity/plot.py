@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rebasekit.errors import StateError, UsageError
+from rebasekit.errors import UsageError
 from rebasekit.model.size import GIB
 from rebasekit.probes.capacity.card import PARTS, Share
 
@@ -17,10 +17,8 @@ def draw(target: Path, shares: Sequence[Share], card: int, title: str) -> None:
     """Write the picture to `target`; the line is what the card has. Raises UsageError for another kind of file."""
     if target.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"`{target}` is no picture; the name ends with {', '.join(_SUFFIXES)}")
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
-        raise StateError("pictures need matplotlib", hint="pip install 'rebasekit[plots]'") from None
+    import matplotlib
+
     matplotlib.use("agg")
     matplotlib.rcParams["svg.hashsalt"] = "rebasekit"  # the same figures give the same file
     from matplotlib import pyplot

@@ -203,12 +203,6 @@ async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
 
 def _httpx() -> Any:
     """The package, which only measurements need."""
-    try:
-        import httpx
-    except ModuleNotFoundError:
-        import sys
+    import httpx
 
-        raise StateError(
-            "measuring needs the package `httpx`", hint=f"{sys.executable} -m pip install 'rebasekit[probes]'"
-        ) from None
     return httpx

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rebasekit.errors import StateError, UsageError
+from rebasekit.errors import UsageError
 from rebasekit.probes.measure import speed as kinds
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ def check(target: str) -> None:
     if not path.absolute().parent.is_dir():
         raise UsageError(f"there is no folder `{path.parent}`", hint=f"mkdir -p {path.parent}")
     if find_spec("matplotlib") is None:
-        hint = f"{sys.executable} -m pip install 'rebasekit[plots]'"
-        raise StateError("a plot needs the package `matplotlib`", hint=hint)
+        raise ModuleNotFoundError(name="matplotlib")
 
 
 def retention(found: Retention, target: str) -> None:
