@@ -17,6 +17,7 @@ from rebasekit.facts.query import Facts, open_facts
 from rebasekit.facts.scan import Scanner
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import ListingTree, blob_id, listing_key
+from rebasekit.steps.relying import _told
 
 Tree = Mapping[str, str]
 ENTRY = 'default CORE_BACKEND == "python"'
@@ -362,13 +363,24 @@ def test_import_writes_down_what_a_patch_relies_on(tmp_path: Path) -> None:
     text = (case.project / "patchset/fix/patch.toml").read_text()
     assert text.count("relies") == 1
     assert ENTRY in text
-    assert f"relies on {ENTRY}" in done.stderr
+    assert f"`fix/component-next-after` relies on `{ENTRY}`" in done.stderr
+    assert "patchset/fix/patch.toml" in done.stderr
     assert case.run("defaults", "--tag", "v1.0.0").exit == 0
     (case.project / "patchset/series.toml").write_text(
         (case.project / "patchset/series.toml").read_text().replace('"fix"', "")
     )
     assert case.run(*command, "plain", "--no-relies").exit == 0
     assert "relies" not in (case.project / "patchset/plain/patch.toml").read_text()
+
+
+def test_import_says_once_what_many_hunks_rely_on() -> None:
+    """A fork of 544 hunks printed a line for each of them."""
+    found = {f"fix/h{number}": (ENTRY,) for number in range(23)} | {"fix/two": (ENTRY, "default OTHER == 1")}
+    many, one = _told("fix", found)
+    assert many.startswith(f"23 hunks rely on `{ENTRY}`: ")
+    assert "`fix/h0`, `fix/h1`, `fix/h2` and 20 more; " in many
+    assert "h3" not in many
+    assert one.startswith(f"`fix/two` relies on `{ENTRY}` and `default OTHER == 1`: ")
 
 
 def test_the_commands(tmp_path: Path) -> None:

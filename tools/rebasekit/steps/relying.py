@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rebasekit.checks.defaults import ReliedHunk, propose
@@ -14,11 +15,14 @@ from rebasekit.model.tag import Tag
 from rebasekit.steps.patched import settings_of
 from rebasekit.steps.workspace import Workspace
 
+_SHOWN = 3  # names in a sentence; all of them are in the patch's file
+
 
 def with_relies(space: Workspace, onto: Tag, patch: Patch, progress: Progress = SILENT) -> Patch:
     """The patch with `relies` entries for the defaults without which serving would not reach its functions.
 
-    Hunks that stand in no function of the release rely on none. Each entry is said, for the reader to judge.
+    Hunks that stand in no function of the release rely on none. Each set of entries is said once, with the hunks that
+    got it, for the reader to judge.
     """
     if not space.series.entries or not any(hunk.forms[0].scope for hunk in patch.hunks):
         return patch
@@ -31,11 +35,24 @@ def with_relies(space: Workspace, onto: Tag, patch: Patch, progress: Progress = 
             found = propose(facts, [relied for hunk in patch.hunks if (relied := _relied(facts, hunk)) is not None])
     finally:
         facts.close()
-    for name, entries in found.items():
-        progress.note(
-            f"`{name}` relies on {', '.join(entries)}: only this leads serving there; take it out if it does not"
-        )
+    for text in _told(patch.name, found):
+        progress.note(text)
     return replace(patch, hunks=tuple(_with(hunk, found.get(hunk.name, ())) for hunk in patch.hunks))
+
+
+def _told(patch: str, found: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """One sentence for each set of entries: a fork has hundreds of hunks that one default leads to."""
+    sets: dict[tuple[str, ...], list[str]] = {}
+    for name, entries in found.items():
+        sets.setdefault(entries, []).append(f"`{name}`")
+    where = f"take `relies` out of patchset/{patch}/patch.toml where that is wrong"
+    for entries, names in sets.items():
+        what = " and ".join(f"`{entry}`" for entry in entries)
+        if len(names) == 1:
+            yield f"{names[0]} relies on {what}: only this leads serving there; {where}"
+            continue
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        yield f"{len(names)} hunks rely on {what}: only this leads serving to {shown}; {where}"
 
 
 def _relied(facts: Facts, hunk: Hunk) -> ReliedHunk | None:
