@@ -41,11 +41,11 @@ def ask(tmp_path):
     (tmp_path / "heavy.py").write_text("print('imported once')\n")
     (tmp_path / "logs").mkdir()
 
-    def run(*launches, limit=20.0, warm=("heavy",), card=False):
+    def run(*launches, limit=20.0, warm=("heavy",), card=False, jobs=1):
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "WHO": "nobody", "GONE": "1"}
         lines = early(
             sys.executable, "started", warm, launches, lambda launch: list(launch.arguments), environ,
-            tmp_path / "logs", limit, SILENT, card,
+            tmp_path / "logs", limit, SILENT, card, jobs,
         )  # fmt: skip
         return {line.launch: (line.outcome, line.text) for line in lines}
 
@@ -80,17 +80,49 @@ def test_a_start_that_goes_on_is_ended(ask):
     assert found["after"] == ("ok", "the one before is not served and gone")
 
 
-def test_what_touches_a_card_is_left_to_each_fork(ask, tmp_path):
-    """`torch` is one that remembers which process touched the card, and does not work in another."""
-    torch = "import os\nclass cuda:\n    touched = 0\n    is_initialized = staticmethod(lambda: bool(cuda.touched))\n"
-    (tmp_path / "torch.py").write_text(torch)
-    touch = "import os, torch\nassert torch.cuda.touched in (0, os.getpid()), 'in a fork'\n"
-    (tmp_path / "touching.py").write_text(touch + "torch.cuda.touched = os.getpid()\n")
-    server = SERVER.replace("import heavy\n", "import heavy\nif __name__ == '__main__': import touching, torch\n")
-    server = server.replace("flag = sys.argv[1]", "flag = sys.argv[1]; assert torch.cuda.touched == os.getpid()")
-    (tmp_path / "started.py").write_text(server)
-    assert ask(launch("a", "--refuse"), warm=("heavy", "touching"))["a"][0] == "FAIL"
-    assert ask(launch("a", "--refuse"), warm=("heavy", "touching"), card=True)["a"][0] == "ok"
+TORCH = """\
+import os
+class cuda:
+    ours = None
+    def init():
+        assert cuda.ours in (None, os.getpid()), "in a fork"
+        cuda.ours = os.getpid()
+    def is_available():
+        if os.environ.get("PYTORCH_NVML_BASED_CUDA_CHECK") != "1":
+            cuda.ours = os.getpid()
+        return True
+"""
+
+
+@pytest.mark.parametrize("touch, again", [("init", 1), ("is_available", 0)])
+def test_what_touches_a_card_is_left_to_each_fork(ask, tmp_path, touch, again):
+    """`torch` is one that refuses the card to forks of a process that touched it, even by asking whether there is one;
+    there is a way to ask that does not. What was not touched is imported once for all."""
+    (tmp_path / "torch.py").write_text(TORCH)
+    (tmp_path / "looks.py").write_text(f"import torch\ntorch.cuda.{touch}()\nprint('looked', flush=True)\n")
+    server = SERVER.replace("import heavy\n", "import heavy\nif __name__ == '__main__': import looks, torch\n")
+    (tmp_path / "started.py").write_text(server.replace("flag = sys.argv[1]", "flag = sys.argv[1]; torch.cuda.init()"))
+    assert ask(launch("a", "--refuse"), warm=("heavy", "looks"))["a"][0] == "FAIL"
+    assert ask(launch("a", "--refuse"), warm=("heavy", "looks"), card=True)["a"][0] == "ok"
+    assert (ask.logs / "a.log").read_text().count("looked") == again
+
+
+def test_several_at_once(ask):
+    meet = """\
+import os, sys, time
+import heavy
+if __name__ == "__main__":
+    open(sys.argv[1], "w").close()
+    while not all(os.path.exists(name) for name in ("x", "y")):
+        time.sleep(0.01)
+    raise ValueError(f"{sys.argv[1]} is not served")
+"""
+    (ask.logs.parent / "started.py").write_text(meet)
+    found = ask(launch("a", "x"), launch("b", "y"), launch("c", "x"), jobs=2)
+    assert found == {name: ("ok", f"{flag} is not served") for name, flag in (("a", "x"), ("b", "y"), ("c", "x"))}
+    for name in ("x", "y"):
+        (ask.logs / name).unlink()
+    assert ask(launch("a", "x"), launch("b", "y"), limit=0.5)["a"][0] == "FAIL"
 
 
 def test_a_release_that_cannot_be_imported_fails_every_one(ask):

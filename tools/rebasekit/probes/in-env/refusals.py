@@ -2,9 +2,9 @@
 
 For starts that have to end while they read their arguments. A fork costs a fraction of a second, an interpreter with
 torch in it ten. Where an import touches a GPU, what it touched is of no use in a fork: then this process stops short
-of it, and each fork goes on from there. CASES.json is `{"module": …, "limit": seconds, "warm": [modules], "card":
-whether there is one, "cases": [{"name", "argv", "set", "unset", "log"}, …]}`. Prints a JSON object per case as it ends:
-its exit code (None at the limit) and seconds.
+of it, and each fork goes on from there, as many at once as it is told. CASES.json is `{"module": …,
+"limit": seconds, "warm": [modules], "card": whether there is one, "jobs": how many at once, "cases": [{"name", "argv",
+"set", "unset", "log"}, …]}`. Prints a JSON object per case as it ends: its exit code (None at the limit) and seconds.
 """
 
 import importlib
@@ -44,23 +44,44 @@ def child(module, case):
         os._exit(code)
 
 
-def wait(pid, limit):
-    """The exit code, None when it had to be ended."""
-    deadline = time.monotonic() + limit
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(STEP)
+def started(module, case):
+    """`(case, pid, when)` of a fork that goes on as the module."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        child(module, case)
+    return case, pid, time.monotonic()
+
+
+def ended(pid, when, limit):
+    """Whether a fork has ended, and with what; at the limit it is, with None."""
+    done, status = os.waitpid(pid, os.WNOHANG)
+    if done:
+        return True, os.waitstatus_to_exitcode(status)
+    if time.monotonic() - when < limit:
+        return False, None
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return None
+    return True, None
 
 
 def spoiled():
-    """Whether this process has touched a GPU."""
+    """Whether a GPU would be refused to a fork of this process: asked of a fork, since the first look at how many there
+    are is enough for that, and leaves no other trace."""
     torch = sys.modules.get("torch")
-    return torch is not None and torch.cuda.is_initialized()
+    if torch is None:
+        return False
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            torch.cuda.init()
+            code = 0
+        except BaseException:
+            code = 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
 
 
 def harmless(names):
@@ -85,16 +106,22 @@ def main(path):
     with open(path, encoding="utf-8") as stream:
         asked = json.load(stream)
     names = ["torch"] * (importlib.util.find_spec("torch") is not None) + [asked["module"], *asked["warm"]]
-    for name in names[: harmless(names)] if asked.get("card") else names:
+    if asked["card"]:
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # then asking whether there is a GPU does not touch it
+        names = names[: harmless(names)]
+    for name in names:
         importlib.import_module(name)
-    for case in asked["cases"]:
-        start = time.monotonic()
-        sys.stdout.flush()
-        pid = os.fork()
-        if pid == 0:
-            child(asked["module"], case)
-        code = wait(pid, asked["limit"])
-        print(json.dumps({"name": case["name"], "code": code, "seconds": time.monotonic() - start}), flush=True)
+    waiting, running = list(asked["cases"]), []
+    while waiting or running:
+        while waiting and len(running) < asked["jobs"]:
+            running.append(started(asked["module"], waiting.pop(0)))
+        time.sleep(STEP)
+        for each in list(running):
+            case, pid, when = each
+            over, code = ended(pid, when, asked["limit"])
+            if over:
+                running.remove(each)
+                print(json.dumps({"name": case["name"], "code": code, "seconds": time.monotonic() - when}), flush=True)
 
 
 main(sys.argv[1])

@@ -42,11 +42,12 @@ def early(
     limit: float,
     progress: Progress,
     card: bool = False,
+    jobs: int = 1,
 ) -> Iterator[StepResult]:
     """Start each launch in a fork of one process, and hold what it says against what it has to refuse.
 
     `argv` are a launch's arguments; `limit` is in seconds, for each; `card` says that there is a GPU to keep away
-    from. A start that goes on is ended with everything that it started.
+    from, `jobs` how many start at once. A start that goes on is ended with everything that it started.
     """
     logs = {launch.name: folder / f"{launch.name}.log" for launch in launches}
     cases = [
@@ -60,7 +61,8 @@ def early(
         for launch in launches
     ]
     asked = folder / "cases.json"
-    asked.write_text(json.dumps({"module": module, "warm": list(warm), "limit": limit, "card": card, "cases": cases}))
+    how = {"module": module, "warm": list(warm), "limit": limit, "card": card, "jobs": jobs}
+    asked.write_text(json.dumps({**how, "cases": cases}))
     with (
         progress.task("refusals", len(launches), "starts") as task,
         Group([python, str(script("refusals.py")), str(asked)], environ, folder, folder / "refusals.log") as group,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from rebasekit.steps.smoke.server import Died, Server
 Say = Callable[[StepResult], None]
 _KERNELS = "sgl_kernel"
 _DYING = 5.0  # seconds
+_CORES = 4  # for each start that has to refuse beside others
 
 
 @dataclass
@@ -73,7 +75,8 @@ class Rig:
         environ = self.environ(shared, folder)
         argv = lambda launch: self.argv(launch)[head:]  # noqa: E731
         limit, card = self.limits.refusal, self.stand_in is False
-        for line in early(python, module, warm, launches, argv, environ, folder, limit, self.progress, card):
+        jobs = max(1, len(os.sched_getaffinity(0)) // _CORES) if card else 1  # on a card each has more to import
+        for line in early(python, module, warm, launches, argv, environ, folder, limit, self.progress, card, jobs):
             say(line)
         for notes in read_notes(folder / "notes", self.root).values():
             self.notes[role("")].append(notes)
