@@ -1,13 +1,14 @@
 """An int2 pool beside a 16-bit one, on the same flags and cards: tokens, speed, memory, and what is still cached.
 
     python serve/gpu/deploy.py [--tp 2] [--layers 32] [--fraction 0.12] [--only NAME;…]
-                                    [--json FILE] [--seconds 540]
+                                    [--json FILE] [--seconds 540] [--then COMMAND]
 
 The model has half the depth of a 27B hybrid and its shape otherwise (hidden 5120, three gated-delta-net layers to one
 of full attention, 24 query and 4 KV heads of 256), with random weights, which cost what trained ones cost. sglang must
 be importable and patched. The 16-bit server comes first: the longest context and the chains are sized by what it holds.
-`--fraction` decides that; on a large card a small one makes a pool like a small card's. `--seconds` ends the run in
-time; what was not measured is missing.
+`--fraction` decides that; on a large card a small one makes a pool like a small card's. Each cache comes without and
+with `--preload-longest-chunk`, the latter for memory alone. `--seconds` ends the run in time; what was not measured is
+missing. `--then` runs a command while the last server is still up, with `{url}` for its address.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,7 +33,15 @@ VOCABULARY = 32768
 CHAINS = 3
 DECODED = 128
 CHUNK = 8192
-PRELOADED = "int2, preloaded"
+INT2 = ["--kv-cache-dtype", "int2"]
+WITHOUT, WITH = ["--skip-server-warmup"], ["--preload-longest-chunk"]
+SERVERS = {
+    "bf16": WITHOUT,
+    "int2": [*INT2, *WITHOUT],
+    "bf16, preloaded": WITH,
+    "int2, preloaded": [*INT2, *WITH],
+}
+"""Names and flags, in order."""
 
 
 def make_model(folder: Path, layers: int) -> None:
@@ -58,6 +68,13 @@ def used_gib() -> list[float]:
     return [
         int(line) / 1024 for line in subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()
     ]
+
+
+def preloading(log: str) -> dict[str, list[float]]:
+    """What a server's log says of its preload: how long it took, and the least that was free on each rank."""
+    seconds = re.findall(r"preload: done in ([0-9.]+) s", log)
+    lowest = re.findall(r"preload: .* at the lowest ([0-9.]+) GB were free", log)
+    return {"preload s": [float(each) for each in seconds], "least GiB free": [float(each) for each in lowest]}
 
 
 def prompt(tokens: int, seed: int) -> list[int]:
@@ -126,6 +143,8 @@ class Run:
         info = server.get("/server_info")
         tokens = info.get("max_total_num_tokens") or info["internal_states"][0]["max_total_num_tokens"]
         self.note(**{"ready s": ready, "tokens": tokens, "GiB at ready": used_gib()})
+        if memory_only:
+            self.note(**preloading(server.log.read_text(errors="replace")))
         sizes.setdefault("longest", min(tokens - 2 * CHUNK, 131072))
         sizes.setdefault("chain", min(int(tokens * 1.25) // CHAINS, 200000))
         sizes.setdefault("eighth", sizes["longest"] // 8)
@@ -158,6 +177,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of servers, with semicolons between")
     parser.add_argument("--port", type=int, default=32000)
     parser.add_argument("--seconds", type=float, default=540)
+    parser.add_argument("--then", default="", help="run while the last server is up; {url} is its address")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--logs", type=Path, default=Path(tempfile.gettempdir()))
     options = parser.parse_args()
@@ -166,19 +186,16 @@ def main() -> None:
     make_model(folder, options.layers)
     sizes: dict[str, int] = {}
     rows = []
-    warm = ["--skip-server-warmup"]
-    for name, flags in (
-        ("bf16", warm),
-        ("int2", [*warm, "--kv-cache-dtype", "int2"]),
-        (PRELOADED, ["--kv-cache-dtype", "int2", "--preload-longest-chunk"]),
-    ):
-        if options.only and name not in options.only.split(";"):
-            continue
+    chosen = [name for name in SERVERS if not options.only or name in options.only.split(";")]
+    for name in chosen:
+        flags = SERVERS[name]
         if time.monotonic() - began > options.seconds - 100:
             break
         run = Run(name, flags, options, folder)
         try:
-            run.measure(sizes, name == PRELOADED)
+            run.measure(sizes, flags[-1:] == WITH)
+            if options.then and name == chosen[-1]:
+                subprocess.run(options.then.replace("{url}", run.server.url), shell=True, check=False)
         except (ServerError, OSError, KeyError) as error:
             run.note(error=f"{type(error).__name__}: {error}"[-1500:])
         finally:

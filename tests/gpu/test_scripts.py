@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import socket
 import sys
 from pathlib import Path
 
@@ -83,6 +85,65 @@ def test_prompts_share_no_prefix() -> None:
     assert len({tuple(prompt) for prompt in prompts}) == 20
     assert all(len(prompt) == 50 for prompt in prompts)
     assert len({prompt[0] for prompt in prompts}) > 15
+
+
+def test_what_a_log_says_of_the_preload() -> None:
+    log = """\
+[TP1] preload: chunks of up to 8192 tokens and a decode ran; at the lowest 119.52 GB were free
+[TP0] preload: chunks of up to 8192 tokens and a decode ran; at the lowest 119.50 GB were free
+preload: done in 31.4 s
+"""
+    assert deploy.preloading(log) == {"preload s": [31.4], "least GiB free": [119.52, 119.5]}
+    assert deploy.preloading("") == {"preload s": [], "least GiB free": []}
+
+
+SERVER = """\
+import http.server, json, sys
+if "--kv-cache-dtype" not in sys.argv:
+    sys.exit("no card here")
+class Answers(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.answer({"max_total_num_tokens": 40000})
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.answer({"meta_info": {"cached_tokens": 0}})
+    def answer(self, body):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+    def log_message(self, *words):
+        pass
+print("preload: done in 1.5 s", flush=True)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Answers).serve_forever()
+"""
+
+
+def test_servers_one_after_the_other_and_a_command_at_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The 16-bit servers end at once here; that is reported, and the others are measured all the same."""
+    (tmp_path / "sglang").mkdir()
+    (tmp_path / "sglang" / "__init__.py").touch()
+    (tmp_path / "sglang" / "launch_server.py").write_text(SERVER)
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\nprintf '1024\\n2048\\n'\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    out = tmp_path / "out.json"
+    then = f"echo {{url}} > {tmp_path}/then"
+    arguments = ["deploy.py", "--port", str(port), "--logs", str(tmp_path), "--json", str(out), "--then", then]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--only", "bf16, preloaded;int2, preloaded"])
+    deploy.main()
+    rows = json.loads(out.read_text())["rows"]
+    assert [row["cache"] for row in rows] == ["bf16, preloaded", "int2, preloaded"]
+    assert "no card here" in rows[0]["error"]
+    assert rows[1] | {"ready s": 0, "cold prefill tok/s": 0} == {
+        "cache": "int2, preloaded", "ready s": 0, "tokens": 40000, "cold prefill tok/s": 0, "preload s": [1.5],
+        "least GiB free": [], "longest": 40000 - 2 * deploy.CHUNK, "chain": 50000 // 3, "eighth": 2952,
+        "GiB at ready": [1.0, 2.0], "GiB after a chunk": [1.0, 2.0], "GiB after the longest": [1.0, 2.0],
+    }  # fmt: skip
+    assert (tmp_path / "then").read_text().strip() == f"http://127.0.0.1:{port + 20}"
 
 
 def test_a_server_that_ends_is_reported_with_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
