@@ -322,4 +322,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _chat(messages: list[dict[str, str]]) -> tuple[int, ...]:
-    return tuple(HEAD + messages[0]["content"].encode() + TAIL)
+    """A template with a mark behind every turn and before the next answer, as most have one."""
+    text = b""
+    for number, message in enumerate(messages):
+        assert message["role"] == ("user", "assistant")[number % 2]
+        text += (HEAD if number % 2 == 0 else b"") + message["content"].encode() + TAIL * (number % 2 == 0)
+    return tuple(text)

@@ -61,6 +61,28 @@ def test_a_conversation_that_grows_is_matched_where_a_repeated_prompt_is_not(ser
     assert result.json["verdict"].startswith(said)
 
 
+def test_a_chat_goes_on_with_turns(serve, run):
+    """A longer first turn would leave the known prompt where its template ends, before the state to go on from."""
+    server = serve(pool=4000, chunk=1024, states=10)
+    argv = ("load_multi", server.url, "--api", "chat", "--chains", 2, "--tokens", 300, "--grow", 60, "--laps", 3)
+    result = run(*argv, "--json")
+    assert result.exit == 0, result.err
+    asked = result.json["asked"]
+    assert [each["cached"] for each in asked[2:]] == [each["prompt"] for each in asked[:-2]]
+    assert [each["prompt"] for each in asked[::2]] == pytest.approx([300, 360, 420], abs=8)
+    assert server.asked[2][: len(server.asked[0])] == server.asked[0]
+    assert bytes(server.asked[-1]).count(b"<user>") == 3
+
+
+def test_a_turn_that_is_more_than_was_to_be_added_is_a_short_one(serve, run):
+    chat = ("--api", "chat", "--chains", 1, "--tokens", 60, "--grow", 1)
+    result = run("load_multi", serve(states=9).url, *chat, "--json")
+    assert result.exit == 0, result.err
+    first, second, third = result.json["asked"]
+    assert second["cached"] == first["prompt"] and third["cached"] == second["prompt"]
+    assert 60 < second["prompt"] < 110
+
+
 def test_the_table_is_one_screen(serve, run):
     result = run("load_multi", serve(pool=1480, chunk=1024).url, "--chains", 2, 3, "--tokens", 660)
     assert result.exit == 0 and len(result.out.splitlines()) < 24

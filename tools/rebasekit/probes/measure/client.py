@@ -121,7 +121,7 @@ class Client:
         }
         if self.api == "completions":
             return body | {"prompt": list(prompt.ids)}
-        return body | {"messages": [{"role": "user", "content": prompt.text}]}
+        return body | {"messages": _messages(prompt.turns)}
 
     async def flush(self) -> None:
         """Empty the cache. Raises Refused while requests run, or when there is no such route."""
@@ -137,11 +137,14 @@ class Client:
                 words, hint = f"{words} (are requests running?)", "wait until it is idle"
             raise Refused("/flush_cache", error.status, words, hint=hint) from None
 
-    async def count(self, text: str) -> tuple[int, ...] | None:
-        """The prompt's tokens as the server will see them, template included; None when it has no `/tokenize`."""
+    async def count(self, text: str, before: tuple[str, ...] = ()) -> tuple[int, ...] | None:
+        """The prompt's tokens as the server will see them, template included; None when it has no `/tokenize`.
+
+        `before` are the turns of a chat that come first.
+        """
         body: dict[str, Any] = {"prompt": text}
         if self.api == "chat":
-            body = {"messages": [{"role": "user", "content": text}]}
+            body = {"messages": _messages((*before, text))}
         try:
             found = await self._json("POST", "/tokenize", body)
         except Refused as error:
@@ -188,6 +191,11 @@ class Client:
         if isinstance(error, TimeoutError | httpx.TimeoutException):
             return Unreachable(f"no answer within {limit:.0f} s", late=True, hint="--timeout SECONDS")
         return Unreachable(f"the connection to `{where}` broke: {str(error) or type(error).__name__}")
+
+
+def _messages(turns: Sequence[str]) -> list[dict[str, str]]:
+    """A chat that the user begins."""
+    return [{"role": ("user", "assistant")[number % 2], "content": turn} for number, turn in enumerate(turns)]
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:

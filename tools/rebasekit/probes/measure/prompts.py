@@ -19,14 +19,23 @@ _ROUNDS = 8  # of counting, until a chat is as long as it should be
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text with the tokens that the server makes of it (template included), or tokens alone."""
+    """A text with the tokens that the server makes of it (template included), or tokens alone.
+
+    `before` are the turns of a chat that come first: the user's, the answer, and so on.
+    """
 
     text: str
     ids: tuple[int, ...]
+    before: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
         return len(self.ids)
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """What is said in a chat, the user first and last."""
+        return (*self.before, self.text)
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,16 @@ class Maker:
         text = prompt.text[: round(len(prompt.text) * tokens / prompt.tokens)]
         return Prompt(text, await self.client.count(text) or ())
 
+    async def later(self, whole: Prompt, last: Prompt, said: str, name: str, tokens: int) -> Prompt:
+        """What is asked next where `last`, a start of `whole`, was answered with `said`; of so many tokens in all.
+
+        A chat goes on with a new turn: a longer first one would part from the last where its template ends. Where one
+        turn is more than was to be added, it is a few words, and the prompt longer than asked for.
+        """
+        if self.client.api != "chat":
+            return await self.head(whole, tokens)
+        return await self._chat(f"{name} {len(last.turns)}", tokens, (*last.turns, said))
+
     async def leaving(self, prompt: Prompt, share: float, name: str, tokens: int) -> Prompt:
         """A prompt that begins like another and leaves it after that share; about `tokens` more come behind.
 
@@ -80,25 +99,37 @@ class Maker:
             count = max(count + 8, count * tokens // max(1, len(ids)) + 8)
         raise StateError(f"`/tokenize` makes too few tokens of {count} words")
 
-    async def _chat(self, name: str, tokens: int) -> Prompt:
-        words, low, high, best = tokens // 2, 0, 4 * tokens, Prompt("", ())
-        for _ in range(_ROUNDS):
+    async def _chat(self, name: str, tokens: int, before: tuple[str, ...] = ()) -> Prompt:
+        """The longest last turn with which a chat has at most so many tokens, or all but 1 % of what it may have.
+
+        Raises UsageError when there is no room for a turn, unless others come `before`: then it is a few words.
+        """
+
+        async def of(words: int) -> Prompt:
             text = self._text(name, words)
-            ids = await self.client.count(text)
+            ids = await self.client.count(text, before)
             if ids is None:
                 why = "the server has no `/tokenize`, so the length of a chat is not known before it is sent"
                 raise StateError(why, hint="--api completions")
-            if len(ids) <= tokens:
-                low = words
-                best = Prompt(text, ids) if len(ids) > best.tokens else best
-            else:
-                high = words
-            if 0 <= tokens - len(ids) <= tokens // 100 or high - low <= 1:
-                break
-            step = words + round((tokens - len(ids)) * max(1, words) / max(1, len(ids)))
-            words = min(max(step, low + 1), high - 1)
-        if not best.tokens:
+            return Prompt(text, ids, before)
+
+        best = await of(0)
+        room = tokens - best.tokens
+        if room < 0 and not before:
             raise UsageError(f"a chat of {tokens} tokens is shorter than the template alone", hint="give more --tokens")
+        low, high, words = (0, best.tokens), (0, 0), room // 2
+        for _ in range(_ROUNDS):
+            if words <= low[0] or tokens - low[1] <= room // 100:
+                break
+            tried = await of(words)
+            if tried.tokens <= tokens:
+                best, low = tried, (words, tried.tokens)
+            else:
+                high = (words, tried.tokens)
+            # A straight line through what is known on both sides, or through the empty turn.
+            (x, y), (x1, y1) = ((0, tokens - room), low) if not high[0] else (low, high)
+            words = low[0] + (tokens - low[1]) * (x1 - x) // max(1, y1 - y)
+            words = min(max(words, low[0] + 1), high[0] - 1) if high[0] else words
         return best
 
     def _text(self, name: str, words: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rebasekit.probes.measure.prompts import Prompt
 from rebasekit.probes.measure.run import Run
 from rebasekit.probes.measure.server import Server
 
@@ -125,12 +126,18 @@ async def measure(run: Run, found: Retention, chains: Sequence[int]) -> None:
         for count in chains:
             names = [f"chain {count}.{number}" for number in range(count)]
             prompts = [await run.maker.prompt(name, found.longest, found.new) for name in names]
+            turns: dict[int, tuple[Prompt, str]] = {}
             await run.clear()
             for lap in range(1, found.laps + 1):
                 for number, whole in enumerate(prompts):
+                    tokens = found.tokens + found.grow * (lap - 1)
+                    if number in turns and found.grow:
+                        prompt = await run.maker.later(whole, *turns[number], names[number], tokens)
+                    else:
+                        prompt = await run.maker.head(whole, tokens)
                     what = f"chain {number + 1} of {count}"
-                    prompt = await run.maker.head(whole, found.tokens + found.grow * (lap - 1))
                     answer = await (run.ask(prompt, found.new) if lap > 1 else run.ask_cold(prompt, found.new, what))
+                    turns[number] = (prompt, answer.text)
                     found.asked.append(
                         Asked(count, lap, number + 1, answer.prompt, answer.cached or 0, answer.first, answer.seconds)
                     )
