@@ -10,6 +10,7 @@ from rebasekit.model.hunk import Series
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.patches.paths import name_problem
+from rebasekit.steps.meanwhile import below
 from rebasekit.steps.rebase import Result, carry, write_branch
 from rebasekit.steps.workspace import Workspace
 from rebasekit.steps.worktree import Worktree, default_folder, note_folder
@@ -43,10 +44,18 @@ def edit(
     branch = f"rebasekit-edit/{patch}/{tag}"
     write_branch(space, result, branch)
     space.store.clone_for_editing(branch, folder, tag)
-    tree = Worktree(folder, str(space.root.resolve()), patch, tag.name, **(header or {}) if new else {})
+    told = header if header and new else {}
+    tree = begun(space, Worktree(folder, str(space.root.resolve()), patch, tag.name, **told), result)
     tree.save()
     note_folder(space, tree)
     return folder
+
+
+def begun(space: Workspace, tree: Worktree, result: Result) -> Worktree:
+    """The worktree with what lies below its patch as its base."""
+    branch = f"rebasekit-below/{tree.patch}/{tree.tag}"
+    write_branch(space, below(result, tree.patch), branch)
+    return replace(tree, base=space.store.commit(branch))
 
 
 def check_new_name(space: Workspace, patch: str) -> None:

@@ -12,11 +12,12 @@ from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.patches.editor import Editor
 from rebasekit.steps.bench import Bench
-from rebasekit.steps.edit import placed_series, upto
-from rebasekit.steps.rebase import Result, carry, modes
+from rebasekit.steps.edit import begun, placed_series, upto
+from rebasekit.steps.meanwhile import Laid, Work, catch_up
+from rebasekit.steps.rebase import Result, carry
 from rebasekit.steps.rework import Rework, retired
 from rebasekit.steps.workspace import Workspace, check_pattern
-from rebasekit.steps.worktree import Found, Worktree, changed_files, find
+from rebasekit.steps.worktree import Found, Worktree, find
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,32 @@ def refresh(
     exists = any(p.name == tree.patch for p in space.series.patches)
     old = space.patch(tree.patch) if exists else Patch(tree.patch, tree.title or tree.patch, tree.why, tree.removal)
     now = placed_series(space, upto(space.series, tree.patch), tag, progress)
-    added = {path: mode for stage in now.outcomes.stages for path, mode in modes(stage.patch, now).items()}
-    found = changed_files(space, tree.folder, tag, now.outcomes.tree.bytes(), added)
+    work = Work.of(space, tree, now)
+    found = work.found
     if not found:
+        if not dry_run:
+            _catch_up(space, tree, work, now, progress)
         return Refreshed(old.name, tag, ())
     new = _reworked(space, tag, old, now, found)
     series = _with(space.series, new)
-    lost = _prove(space, tag, series, new, found, tree)
+    result = carry(space, tag, series=series)
+    lost = _prove(space, result, new, found, tree)
     if not dry_run:
         with Editor(space.root, check=check_pattern) as editor:
             editor.replace_patch(new) if exists else editor.add_patch(new)
             editor.commit()
+        _catch_up(space, tree, work, now, progress)
     return Refreshed(old.name, tag, tuple(_changes(old, new)), lost)
+
+
+def _catch_up(space: Workspace, tree: Worktree, work: Work, now: Result, progress: Progress) -> None:
+    """Have the patches below as they now are in the worktree, and remember that it has them."""
+    if not work.late:
+        return
+    written = catch_up(tree, work.late, Laid.of(now).modes)
+    begun(space, tree, now).save()
+    if written:
+        progress.note(f"{', '.join(f'`{path}`' for path in written)} was brought up to date with the patches below")
 
 
 def _reworked(space: Workspace, tag: Tag, old: Patch, now: Result, found: list[Found]) -> Patch:
@@ -120,10 +135,10 @@ def _with(series: Series, new: Patch) -> Series:
 
 
 def _prove(
-    space: Workspace, tag: Tag, series: Series, new: Patch, found: Iterable[Found], tree: Worktree
+    space: Workspace, result: Result, new: Patch, found: Iterable[Found], tree: Worktree
 ) -> tuple[Placement, ...]:
-    """Place the whole series once more, compare every changed file, and say which hunks of later patches are lost."""
-    result = carry(space, tag, series=series)
+    """Compare every changed file with the series as placed with the patch; hunks of later patches that are lost."""
+    tag = result.verdict.tag
     stage = next(stage for stage in result.outcomes.stages if stage.patch.name == new.name)
     for file in found:
         if stage.changes.get(file.path, space.store.read(tag, file.path)) != file.data:

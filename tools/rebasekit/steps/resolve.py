@@ -18,11 +18,12 @@ from rebasekit.steps.accept import pinned
 from rebasekit.steps.edit import upto
 from rebasekit.steps.fileforms import line_changes, own_body, text_of
 from rebasekit.steps.markers import left, mark
+from rebasekit.steps.meanwhile import Laid, as_begun, done
 from rebasekit.steps.ranges import with_variant, without, write_hunk
-from rebasekit.steps.rebase import Result, carry, modes, write_branch
+from rebasekit.steps.rebase import Result, carry, write_branch
 from rebasekit.steps.task import Task
 from rebasekit.steps.workspace import Workspace, check_pattern
-from rebasekit.steps.worktree import Worktree, changed_files
+from rebasekit.steps.worktree import Worktree
 from rebasekit.upstream.merge import merge3
 
 
@@ -57,7 +58,8 @@ def start(space: Workspace, name: str, *, tag: Tag | None = None, progress: Prog
         space.store.clone_for_editing(branch, folder, tag)
         mark(folder, placement)
         key = placement.conflict.key if placement.conflict else ""
-        Worktree(folder, str(space.root.resolve()), hunk.patch, tag.name, hunk.name, key=key).save()
+        base = space.store.commit(branch)
+        Worktree(folder, str(space.root.resolve()), hunk.patch, tag.name, hunk.name, key=key, base=base).save()
     marked = file.is_file() and bool(left(file.read_bytes(), b""))
     return Opened(task, file if file.is_file() else folder, marked, sides if sides.is_dir() else None)
 
@@ -77,7 +79,7 @@ def finish(
     task = Task.of(space, name, tag)
     tree, hunk = task.opened(), task.hunk
     result = _series(space, space.series, task, progress)
-    path, before, after = _changed(space, task, result)
+    path, before, after = _changed(space, task, tree, result)
     if tree.key and not (why or hunk.decision).strip():
         raise UsageError("a resolution that is remembered needs a reason", hint=task.again("--continue --why '…'"))
     form = _pinned(space, task, _form(space, task, path, before, after))
@@ -94,12 +96,10 @@ def finish(
     return f"{hunk.name} has a form for {tags}: {form.place.value} in {form.scope or form.file}"
 
 
-def _changed(space: Workspace, task: Task, result: Result) -> tuple[str, bytes, bytes]:
+def _changed(space: Workspace, task: Task, tree: Worktree, result: Result) -> tuple[str, bytes, bytes]:
     """Path, before and after of the file that the person changed: one file, no markers."""
-    tree, added = result.outcomes.tree.bytes(), dict[str, str]()
-    for stage in result.outcomes.stages:
-        added |= modes(stage.patch, result)
-    found = changed_files(space, task.folder, task.tag, tree, added)
+    now = Laid.of(result)
+    found = done(space, tree, as_begun(space, tree, now), now)
     if not found:
         raise UsageError(
             f"nothing was changed in `{task.folder}`; if the hunk is not needed from {task.tag} on, drop it",
@@ -112,7 +112,7 @@ def _changed(space: Workspace, task: Task, result: Result) -> tuple[str, bytes, 
             hint=f"git -C {task.folder} checkout -- {found[1].path}",
         )
     path, after = found[0].path, found[0].data
-    before = tree.get(path, space.store.read(task.tag, path))
+    before = now.files.get(path, space.store.read(task.tag, path))
     if after is None or before is None:
         raise StateError(
             f"`{path}` was {'removed' if after is None else 'added'}; a resolution changes one file that is there",

@@ -33,6 +33,7 @@ class Worktree:
     why: str = ""
     removal: str = ""
     key: str = ""  # the conflict that is being resolved
+    base: str = ""  # the commit that a person's changes are told from: as opened, or what is below the patch
 
     def save(self) -> None:
         data = {key: value for key, value in asdict(self).items() if key != "folder"}
