@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from report_verdicts import CONFLICT, FULL, finding, placement, verdict
 from rich.console import Console
 
-from rebasekit.model.placement import Outcome
-from rebasekit.report import terminal
+from rebasekit.model.hunk import Form, Place
+from rebasekit.model.placement import Outcome, Spot
+from rebasekit.report import markdown, terminal
 from rebasekit.report.report import Report, next_commands, summary
-from rebasekit.report.sides import regions, sides
+from rebasekit.report.sides import nearest, regions, sides
 
 
 def printed(made, *, width=200, color=False, verbose=0):
@@ -76,8 +78,6 @@ def test_escapes_of_others_are_shown_not_obeyed():
 
 
 def test_long_sides_are_cut_unless_verbose():
-    from dataclasses import replace
-
     long = replace(CONFLICT, ours="".join(f"line {n}\n" for n in range(100)))
     stuck = verdict(placement("p/x", Outcome.CONFLICT, conflict=long))
     assert "more lines with `-v`" in printed(stuck)
@@ -85,10 +85,44 @@ def test_long_sides_are_cut_unless_verbose():
 
 
 def test_sides_of_a_scope_that_is_gone():
-    from dataclasses import replace
-
     titles = [side.title for side in sides(replace(CONFLICT, theirs=None, merged=""), "v1", "v2")]
     assert titles == ["our change to the scope", "upstream, v1 → v2: the scope is gone"]
+
+
+def test_where_the_anchor_alone_puts_it():
+    alone = replace(CONFLICT, alone=CONFLICT.theirs + "    b = 1\n")
+    hunk = Form("pkg/a.py", "f", Place.AFTER, at="a = ...", lines="b = 1")
+    made = verdict(placement("p/x", Outcome.CONFLICT, conflict=alone, form=hunk, spot=Spot("pkg/a.py", "f", 7)))
+    text = printed(made)
+    assert "p/x: conflict at pkg/a.py:7 in `f`" in text
+    assert "its place: after `a = ...` in `f` of pkg/a.py" in text
+    shown = text[text.index("where the anchor alone puts it") :]
+    assert "+    b = 1" in shown and "<<<<<<<" not in shown
+    assert "next: rebasekit accept p/x --tag v0.5.20 --why '…'   if that is right" in text
+    assert "or: rebasekit resolve p/x --tag v0.5.20\n" in text
+    assert "accept" not in printed(verdict(placement("p/x", Outcome.CONFLICT, conflict=CONFLICT)))
+    written = markdown.render(Report.of(made))
+    assert "rebasekit accept p/x" in written and "`pkg/a.py:7`" in written
+
+
+def test_of_a_long_change_only_what_the_conflict_is_about():
+    parts = [f"@@ -{n},1 +{n},1 @@\n-old = {n}\n+new = {n}\n" for n in range(30)]
+    merged = "<<<<<<< the hunk\nmine\n||||||| at the pin\nold = 17\n=======\nnew = 17\n>>>>>>> upstream\n"
+    long = replace(CONFLICT, upstream_diff="".join(parts), merged=merged)
+    hunks = [placement(f"p/{name}", Outcome.CONFLICT, conflict=long) for name in "xy"]
+    text = printed(verdict(*hunks))
+    assert ", 1 of its 30 parts (all with `-v`)" in text
+    assert "+new = 17" in text and "+new = 16" not in text
+    assert text.count("+new = 17") == 1
+    assert "upstream's change to the scope, v0.5.19 → v0.5.20: shown at p/x above" in text
+    assert "+new = 16" in printed(verdict(*hunks), verbose=1)
+    # what cannot be told apart is shown
+    assert nearest(replace(long, merged=""), tuple(long.upstream_diff.splitlines()))[1:] == (30, 30)
+
+
+def test_no_column_without_findings():
+    assert "findings" not in printed(verdict(placement("p/one")))
+    assert "findings" in printed(verdict(placement("p/one", findings=(finding(),))))
 
 
 def test_regions_keep_only_what_meets():

@@ -295,3 +295,69 @@ def test_as_processes(case: Case):
     settle(Path(done.stdout.strip()), "check(x + 1)", "check(x + 5)")
     assert case.spawn("resolve", "p/one", "--continue").exit == 0
     assert case.spawn("rebase", "v1.1.0").exit == 0
+
+
+def test_a_renamed_file_of_a_lost_anchor_is_marked(flow):
+    """The file went elsewhere and the anchor went too: the worktree still shows both sides in the right file."""
+    body = "def f(x):\n    y = x\n    z = y\n    return z\n" + "".join(f"A{n} = {n}\n" for n in range(20))
+    new = body.replace("    y = x\n    z = y\n", "    z = x * 2\n")
+    case = flow(
+        {"v1.0.0": {"pkg/a.py": body}, "v1.1.0": {"pkg/b.py": new}},
+        {
+            "series.toml": series("v1.0.0", patches=["p"]),
+            "p/patch.toml": patch_toml(
+                'id = "h"\nfile = "pkg/a.py"\nscope = "f"\nplace = "after"\nat = "y = ..."\nlines = "y += 1"'
+            ),
+        },
+    )
+    report = case.run("rebase", "v1.1.0")
+    assert report.placements == {"p/h": "missing"}
+    assert report.hunk("p/h")["file"] == "pkg/b.py"
+    result = case.cmd("resolve", "p/h", "--tag", "v1.1.0")
+    file = Path(result.stdout.strip())
+    assert file.name == "b.py" and "<<<<<<< the hunk" in file.read_text()
+    assert "--continue --why '…'`" in result.stderr
+    file.write_text(new.replace("    z = x * 2\n", "    z = (x + 1) * 2\n"))
+    case.ok("resolve", "p/h", "--continue", "--why", "w")
+    assert case.exported("v1.1.0")["pkg/b.py"].decode() == new.replace("z = x * 2", "z = (x + 1) * 2")
+
+
+def test_a_scope_that_is_gone_is_looked_for_by_what_stood_around(flow):
+    old = """class C:
+    def prepare(self, x):
+        width = self.hidden * self.count
+        x = self.pad(x, width)
+        if self.embedding is not None:
+            x = x + self.embedding(x)
+        return self.mix(x)
+
+    def prepared(self, x):
+        return x
+"""
+    new = """class C:
+    def widen(self, x):
+        width = self.hidden * self.count
+        return self.pad(x, width)
+
+    def embed(self, x, other, third):
+        assert other
+        if self.embedding is not None:
+            x = x + self.embedding(x)
+        return x, third
+
+    def prepared(self, x):
+        return x
+"""
+    case = flow(
+        {"v1.0.0": {"pkg/a.py": old}, "v1.1.0": {"pkg/a.py": new}},
+        {
+            "series.toml": series("v1.0.0", patches=["p"]),
+            "p/patch.toml": patch_toml(
+                'id = "h"\nfile = "pkg/a.py"\nscope = "C.prepare"\nplace = "last"\n'
+                'at = "if self.embedding is not None: ..."\nlines = "x *= 2"'
+            ),
+        },
+    )
+    hunk = case.run("rebase", "v1.1.0").hunk("p/h")
+    assert hunk["placement"] == "missing"
+    assert (hunk["candidates"][0]["scope"], hunk["candidates"][0]["line"]) == ("C.embed", 8)

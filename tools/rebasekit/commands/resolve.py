@@ -15,8 +15,12 @@ DESCRIPTION = """\
 Open a worktree of the release where the file holds both sides (conflict markers in diff3 style). Edit it until
 it is right, then run the command again with --continue (in the worktree HUNK may be left out): the result becomes
 the hunk's form for that release and later, and the same conflict met again is resolved the same way, and shown as
-remembered. With --drop the hunk is not meant for that release and later any more."""
-EXAMPLE = "rebasekit resolve int2-pool/dtype-name --tag v0.5.20\n  rebasekit resolve int2-pool/dtype-name --continue"
+remembered. With --drop the hunk is not meant for that release and later any more. Where the anchor alone is right
+after all, `rebasekit accept` is enough."""
+EXAMPLE = (
+    "$EDITOR $(rebasekit resolve int2-pool/dtype-name --tag v0.5.20)\n"
+    "  rebasekit resolve int2-pool/dtype-name --continue --why 'upstream renamed the local'"
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,5 +52,6 @@ def run(args: Namespace, console: Console) -> int:
         console.line(str(opened.file))
         if not opened.marked and opened.sides:
             console.note(f"it has no conflict markers: both sides lie in `{opened.sides}`")
-        console.note(f"make it right, then run `{opened.task.again('--continue')}`")
+        reason = "" if opened.task.hunk.decision.strip() else " --why '…'"
+        console.note(f"make it right, then run `{opened.task.again(f'--continue{reason}')}`")
     return 0

@@ -108,12 +108,10 @@ def _show(hunk: Hunk, maps: list[_standing.Standing], console: Console) -> None:
 
 def _sentence(form: Form) -> str:
     """`replace "x = $A" in f() of file.py, tags >=v0.5.20, pinned at v0.5.19`."""
-    parts = [form.place.value]
-    if form.at:
-        parts.append(f"`{form.at}`" + (f" ({form.count} times)" if form.count > 1 else ""))
-    parts.append(f"in `{form.scope}` of {form.file}" if form.scope else f"in {form.file}")
+    from rebasekit.report.report import sentence
+
     tags = f", tags {form.tags}" if form.tags else ""
-    return " ".join(parts) + tags + (f", pinned at {form.pin.tag}" if form.pin else ", not pinned")
+    return sentence(form) + tags + (f", pinned at {form.pin.tag}" if form.pin else ", not pinned")
 
 
 def _lines(form: Form) -> Any:

@@ -46,7 +46,8 @@ class Conflict:
 
     `base` is the scope at the pin, `ours` the same with the hunk, `theirs` the scope on the tag (None when it is
     gone), `upstream_diff` upstream's own change to the scope, `merged` the text with conflict markers when there
-    was something to merge. `key` names the conflict for remembered resolutions.
+    was something to merge. `alone` is the scope on the tag with the hunk where its anchor puts it, when it fits there
+    and only the second opinion is missing. `key` names the conflict for remembered resolutions.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Conflict:
     theirs: str | None
     upstream_diff: str = ""
     merged: str = ""
+    alone: str = ""
 
 
 @dataclass(frozen=True)

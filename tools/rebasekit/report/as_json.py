@@ -82,4 +82,5 @@ def _conflict(conflict: Conflict | None) -> dict[str, Any] | None:
         "theirs": conflict.theirs,
         "upstream_diff": conflict.upstream_diff,
         "merged": conflict.merged,
+        "alone": conflict.alone,
     }

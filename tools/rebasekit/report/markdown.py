@@ -6,7 +6,7 @@ import re
 
 from rebasekit.model.finding import Finding
 from rebasekit.model.placement import Placement
-from rebasekit.report.report import Report, kinds, location, outcome_words, where
+from rebasekit.report.report import Report, answers, kinds, location, outcome_words, sentence, where
 from rebasekit.report.sides import sides
 from rebasekit.visible import visible
 
@@ -94,7 +94,9 @@ def _open(placement: Placement, report: Report) -> list[str]:
     scope = f" in {code(placement.scope)}" if placement.scope else ""
     reason = placement.reason or (placement.conflict.reason if placement.conflict else "")
     parts = [f"#### {code(placement.name)}: {placement.outcome.value}"]
-    parts.append(f"{code(placement.file)}{scope}{': ' if reason else ''}{escape(reason)}")
+    parts.append(f"{code(where(placement))}{scope}{': ' if reason else ''}{prose(reason)}")
+    if placement.form is not None and placement.form.at:
+        parts.append(f"Its place: {prose(sentence(placement.form))}")
     if placement.candidates:
         spots = (f"- {code(f'{spot.file}:{spot.line}')} {code(spot.scope)}".rstrip() for spot in placement.candidates)
         parts.append("Candidates:\n\n" + "\n".join(spots))
@@ -103,7 +105,7 @@ def _open(placement: Placement, report: Report) -> list[str]:
             parts.append(escape(side.title))
             if side.lines:
                 parts.append(block(side.lines, "diff" if side.title != "where both meet" else ""))
-    return parts
+    return [*parts, block(answers(placement, report.verdict.tag), "sh")]
 
 
 def _finding(finding: Finding) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebasekit.model.finding import Finding
+from rebasekit.model.hunk import Form
 from rebasekit.model.placement import Outcome, Placement
+from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
 
 RELEASE_COMMANDS = ("rebasekit export --tag {tag}", "rebasekit apply --tag {tag} --to DIR")
@@ -59,6 +61,25 @@ def next_commands(verdict: Verdict) -> tuple[str, ...]:
     commands = [f"rebasekit resolve {p.name} --tag {verdict.tag}" for p in verdict.placements if p.outcome.open]
     commands += [finding.next for finding in verdict.all_findings if finding.next]
     return (*dict.fromkeys(commands), f"rebasekit rebase {verdict.tag}")
+
+
+def sentence(form: Form) -> str:
+    """Where a form's lines go: `replace `x = $A` in `f` of file.py`."""
+    parts = [form.place.value]
+    if form.at:
+        parts.append(f"`{form.at}`" + (f" ({form.count} times)" if form.count > 1 else ""))
+    if form.to:
+        parts.append(f"behind `{form.to}`")
+    parts.append(f"in `{form.scope}` of {form.file}" if form.scope else f"in {form.file}")
+    return " ".join(parts)
+
+
+def answers(placement: Placement, tag: Tag) -> tuple[str, ...]:
+    """The commands that place an open hunk, the quickest first."""
+    resolve = f"rebasekit resolve {placement.name} --tag {tag}"
+    if placement.conflict is not None and placement.conflict.alone:
+        return (f"rebasekit accept {placement.name} --tag {tag} --why '…'", resolve)
+    return (resolve,)
 
 
 def where(placement: Placement) -> str:

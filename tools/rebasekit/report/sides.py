@@ -16,6 +16,7 @@ class Side:
 
     title: str
     lines: tuple[str, ...]
+    upstream: bool = False
 
 
 def sides(conflict: Conflict, base: str, tag: str) -> list[Side]:
@@ -26,9 +27,11 @@ def sides(conflict: Conflict, base: str, tag: str) -> list[Side]:
     else:
         upstream = tuple(conflict.upstream_diff.splitlines()) or diff(conflict.base, conflict.theirs)
         title = f"upstream's change to the scope, {base} → {tag}"
-        found.append(Side(title if upstream else f"{title}: none", upstream))
+        found.append(Side(title if upstream else f"{title}: none", upstream, upstream=True))
     if conflict.merged:
         found.append(Side("where both meet", regions(conflict.merged)))
+    if conflict.alone and conflict.theirs is not None:
+        found.append(Side("where the anchor alone puts it", diff(conflict.theirs, conflict.alone)))
     return [side for side in found if side.lines or side.title.endswith(("gone", "none"))]
 
 
@@ -36,6 +39,25 @@ def diff(before: str, after: str) -> tuple[str, ...]:
     """A unified diff without its file header."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=_CONTEXT)
     return tuple(lines)[2:]
+
+
+def nearest(conflict: Conflict, lines: tuple[str, ...]) -> tuple[tuple[str, ...], int, int]:
+    """The parts of upstream's diff that the conflict is about, how many they are, and how many there are in all.
+
+    A part counts when it has one of the lines that stand between the markers; all count when none does.
+    """
+    inside: set[str] = set()
+    marked = False
+    for line in conflict.merged.splitlines():
+        if line.startswith(("<<<<<<< ", ">>>>>>> ")):
+            marked = line.startswith("<")
+        elif marked and len(line.strip()) > 2:
+            inside.add(line)
+    starts = [number for number, line in enumerate(lines) if line.startswith("@@")]
+    parts = [lines[a:b] for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    near = [part for part in parts if any(line[:1] in "+-" and line[1:] in inside for line in part)] or parts
+    head = lines[: starts[0]] if starts else ()
+    return (*head, *(line for part in near for line in part)), len(near), len(parts)
 
 
 def regions(merged: str) -> tuple[str, ...]:

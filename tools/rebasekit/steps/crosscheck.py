@@ -29,7 +29,7 @@ class Sides:
 
     @classmethod
     def of(cls, base: str, ours: str, theirs: str) -> Sides:
-        return cls(_plain(base), _plain(ours), _plain(theirs))
+        return cls(plain(base), plain(ours), plain(theirs))
 
     @cached_property
     def merge(self) -> Merge:
@@ -47,7 +47,8 @@ class Sides:
         return [word for run in runs for word in run.ours]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A scope's text from column 0 with `\\n` line ends."""
     return dedent(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -69,7 +70,7 @@ def agree(sides: Sides, result: str) -> Agreement:
     A line merge conflicts when upstream changed a line beside ours; a token merge only when it changed the very
     tokens beside ours. Neither looks at anchors.
     """
-    result = _plain(result)
+    result = plain(result)
     merge = sides.merge
     if not merge.conflicts:
         if merge.text == result:

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from rebasekit.edit.blocks import Unplaceable
 from rebasekit.edit.source import Unreadable
-from rebasekit.model.placement import Outcome, Spot
+from rebasekit.model.placement import Outcome, Placement, Spot
 from rebasekit.steps import moves
 from rebasekit.steps.crosscheck import Sides
 from rebasekit.steps.landing import Landing, Lost
 from rebasekit.steps.placing.conflicts import conflict_of, conflicting
 from rebasekit.steps.placing.question import Placed, Question
 from rebasekit.steps.placing.sides import applied, with_hunk
+from rebasekit.steps.placing.traces import traces
 from rebasekit.steps.trial import Trial, anchor_matches, attempt
 
 
@@ -22,7 +23,14 @@ def lost_scope(question: Question, old: Landing | None, lost: Lost) -> Placed:
     if old is not None:
         ours = with_hunk(question.form, old)
         sides = Sides.of(old.scope.text(old.source), ours.after if isinstance(ours, Trial) else ours or "", "")
-        conflict = replace(conflict_of(question, sides, lost.reason), theirs=None)
+        conflict = replace(conflict_of(question, sides, lost.reason), theirs=None, merged="")
+        if not lost.ambiguous:
+            trees, tag = question.trees, question.tag
+            file = old.file if trees.exists(tag, old.file) else trees.renamed(question.pin, tag, old.file) or old.file
+            near = traces(trees, tag, file, sides.base, sides.ours)
+            told = {(spot.file, spot.scope) for spot in near}
+            near += tuple(spot for spot in lost.nearest if (spot.file, spot.scope) not in told)
+            lost = replace(lost, nearest=near[:5])
     return Placed(question.answer(outcome, lost.reason, candidates=lost.nearest, conflict=conflict))
 
 
@@ -35,8 +43,7 @@ def miscounted(
         spots = tuple(Spot(new.file, new.scope.label, m.node.lineno) for m in found)
         reason = f"the anchor fits {count} statements, it has to fit {form.count}"
         conflict = conflict_of(question, sides, reason, old, new)
-        answer = question.answer(Outcome.AMBIGUOUS, reason, candidates=spots, conflict=conflict)
-        return Placed(replace(answer, file=new.file, scope=new.scope.label))
+        return _in(new, question.answer(Outcome.AMBIGUOUS, reason, candidates=spots, conflict=conflict))
     if trial_old is not None and old is not None:
         moved = moves.statement_moved(question.trees, trial_old, old, new, question.tag, question.pin)
         if isinstance(moved, moves.Moved):
@@ -49,9 +56,14 @@ def miscounted(
         if isinstance(moved, Lost):
             outcome = Outcome.AMBIGUOUS if moved.ambiguous else Outcome.MISSING
             conflict = conflict_of(question, sides, moved.reason, old, new)
-            return Placed(question.answer(outcome, moved.reason, candidates=moved.nearest, conflict=conflict))
+            return _in(new, question.answer(outcome, moved.reason, candidates=moved.nearest, conflict=conflict))
     reason = f"nothing in `{new.scope.name or new.file}` fits the anchor"
     conflict = conflict_of(question, sides, reason, old, new)
     near = moves.fitting_elsewhere(question.trees, form, question.tag, question.pin)
     near += moves.nearest_statements(trial_old, new) if trial_old else ()
-    return Placed(question.answer(Outcome.MISSING, reason, candidates=near, conflict=conflict))
+    return _in(new, question.answer(Outcome.MISSING, reason, candidates=near, conflict=conflict))
+
+
+def _in(new: Landing, answer: Placement) -> Placed:
+    """An answer about a scope that is there, though what the hunk stood at is not."""
+    return Placed(replace(answer, file=new.file, scope=new.scope.label))

@@ -116,9 +116,9 @@ def _checked(
     elif old is None or trial_old is None:
         if old is None and question.pin != question.tag:
             reason = f"`{form.file}` had no `{form.scope}` at the pin {question.pin}: nothing to compare with"
-            return conflicting(question, old, new, sides, reason)
+            return conflicting(question, old, new, sides, reason, trial)
         if question.pin != question.tag:
-            return conflicting(question, old, new, sides, f"the anchor does not fit the pin {question.pin}")
+            return conflicting(question, old, new, sides, f"the anchor does not fit the pin {question.pin}", trial)
         placement = applied(question, old, new, "anchor only", trial, False)
     elif unchanged and (form.place not in TAKES_OUT or trial.anchor == trial_old.anchor):
         placement = applied(question, old, new, "unchanged", trial, True)
@@ -126,6 +126,6 @@ def _checked(
         agreement = crosscheck.agree(sides, trial.after)
         method = agreement.method or unordered.free(form, trial_old, trial)
         if not method:
-            return conflicting(question, old, new, sides, agreement.reason)
+            return conflicting(question, old, new, sides, agreement.reason, trial)
         placement = applied(question, old, new, f"anchor and {method}", trial, False)
     return Placed(replace(placement, findings=doubtful), trial.splices)
