@@ -148,6 +148,66 @@ def test_receiver_that_is_not_known_is_silent_and_counted(check: Check) -> None:
     assert found.unresolved == 1
 
 
+NODE = """
+    from typing import Any
+    class Node:
+        {field}
+    def two() -> tuple[int, int]: ...
+"""
+TAKEN = [
+    "for i, n in enumerate(ns):\n        n.lock_ref",
+    "for n, m in zip(ns, ns):\n        n.lock_ref\n        m.lock_ref",
+    "for i, (a, n) in enumerate(zip(ns, ns)):\n        n.lock_ref",
+    "for k, n in by_name.items():\n        n.lock_ref",
+    "for n in ns[1:]:\n        n.lock_ref",
+    "rest = ns[1:]\n    for n in rest:\n        n.lock_ref",
+    "for n in reversed(list(ns)):\n        n.lock_ref",
+    "for n in list(by_name.values()):\n        n.lock_ref",
+    "n = next(iter(ns))\n    n.lock_ref",
+    "max(ns).lock_ref",
+    "sorted(ns, key=lambda n: n.lock_ref)",
+    "ns.sort(key=lambda n: n.lock_ref)",
+    "[n.lock_ref for i, n in enumerate(ns)]",
+    "n = cast(Node, x)\n    n.lock_ref",
+    "n = cast('Node', x)\n    n.lock_ref",
+    "copy.copy(ns[0]).lock_ref",
+    "if isinstance(x, Node):\n        x.lock_ref",
+    "if isinstance(x, (int, Node)) and x.lock_ref:\n        pass",
+    "assert isinstance(x.inner, Node)\n    x.inner.lock_ref",
+    "def inner():\n        return isinstance(x, Node) and x.lock_ref",
+    "hasattr(ns[0], 'lock_ref')",
+    "getattr(ns[0], 'lock_ref', 0)",
+]
+
+
+@pytest.mark.parametrize("use", TAKEN)
+def test_receiver_by_what_the_text_says_of_it(check: Check, use: str) -> None:
+    """Another class still has the name, so only knowing the object's class tells that it is gone."""
+    head = "import copy\nfrom typing import cast\nfrom pkg.a import Node\n"
+    ours = f"{head}def f(ns: list[Node], by_name: dict[str, Node], x):\n    {use}"
+    other = {"pkg/b.py": "class Other:\n    lock_ref = 1\n"}
+    old = {**other, "pkg/a.py": NODE.format(field="lock_ref: int = 0")}
+    new = {**other, "pkg/a.py": NODE.format(field="locks: int = 0")}
+    assert message(check(old, new, ours)).startswith("`Node.lock_ref` is not in v2")
+    assert kinds(check(old, old, ours)) == []
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "for i, n in enumerate(others):\n        n.lock_ref",
+        "for n, m in zip(ns, others):\n        m.lock_ref",
+        "for k, n in by_name.items():\n        k.lock_ref",
+        "if isinstance(x, Other):\n        x.lock_ref",
+    ],
+)
+def test_receiver_that_is_another_object(check: Check, use: str) -> None:
+    ours = f"from pkg.a import Node\nfrom pkg.b import Other\ndef f(ns: list[Node], others, by_name, x):\n    {use}"
+    other = {"pkg/b.py": "class Other:\n    lock_ref = 1\n"}
+    old = {**other, "pkg/a.py": NODE.format(field="lock_ref: int = 0")}
+    assert kinds(check(old, {**other, "pkg/a.py": NODE.format(field="locks: int = 0")}, ours)) == []
+
+
 def test_receiver_through_self_a_container_and_a_call(check: Check) -> None:
     tree = """
         class Node:
@@ -186,12 +246,21 @@ def test_attribute_that_others_set(check: Check) -> None:
     "end", ["    def __getattr__(self, name): ...\n", "C = make('C', fields)\n", "C.__annotations__ = {}\n"]
 )
 def test_class_that_makes_up_its_attributes(check: Check, end: str) -> None:
-    found = check(
-        {"pkg/c.py": "class C:\n    flag = 0\n"},
-        {"pkg/c.py": f"class C:\n    x = 1\n{end}"},
-        "from pkg.c import C\ndef f(c: C):\n    return c.flag",
-    )
-    assert kinds(found) == []
+    """Nothing is said while upstream still reads the name somewhere; when nothing has it any more, it is gone."""
+    ours = "from pkg.c import C\ndef f(c: C):\n    return c.flag"
+    old, new = {"pkg/c.py": "class C:\n    flag = 0\n"}, {"pkg/c.py": f"class C:\n    x = 1\n{end}"}
+    assert kinds(check(old, {**new, "pkg/user.py": "def use(c):\n    return c.flag\n"}, ours)) == []
+    assert message(check(old, new, ours)) == "nothing in v2 has a `flag` any more"
+
+
+def test_field_that_a_class_is_put_together_from(check: Check) -> None:
+    """v0.5.21 drops `keep_mm_feature_on_device`; from v0.5.20 on, `ServerArgs` is made of other classes' fields."""
+    args = "class Args: ...\nArgs = defstruct('Args', Fields)\n"
+    old = {"pkg/f.py": "class Fields:\n    on_device: bool = False\n", "pkg/args.py": args}
+    new = {"pkg/f.py": "class Fields:\n    other: bool = False\n", "pkg/args.py": args}
+    found = check(old, new, "from pkg.args import Args\ndef f(args: Args):\n    return args.on_device")
+    assert message(found) == "nothing in v2 has a `on_device` any more"
+    assert kinds(check(old, old, "from pkg.args import Args\ndef f(args: Args):\n    return args.on_device")) == []
 
 
 def test_object_that_is_of_another_class_now(check: Check) -> None:
@@ -400,6 +469,27 @@ def test_attribute_of_an_unknown_object_that_nothing_defines_any_more(check: Che
 )
 def test_attribute_that_something_may_still_have(check: Check, main: str) -> None:
     assert kinds(check(BOUNDARY, {"pkg/stack.py": "class Boundary: ...\n", "pkg/main.py": main}, USES_IT)) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "class Boundary:\n    finish_stack: int = 0\n",
+        "class Boundary:\n    def __init__(self):\n        self.finish_stack = 0\n    def g(self):\n"
+        "        return self.finish_stack\n",
+        "def build(x):\n    x.finish_stack = 0\n    return x.finish_stack\n",
+    ],
+)
+def test_attribute_that_was_declared_or_assigned(check: Check, given: str) -> None:
+    """v0.5.22 drops `layer_communicator`, which decoder layers assigned and nothing defined."""
+    found = check({"pkg/stack.py": given, "pkg/main.py": ""}, {"pkg/stack.py": "", "pkg/main.py": ""}, USES_IT)
+    assert message(found) == "nothing in v2 has a `finish_stack` any more"
+
+
+def test_attribute_that_only_our_lines_gave(check: Check) -> None:
+    """What another line of ours assigned on the pin is not upstream's to lose."""
+    ours = "def build(x):\n    x.finish_stack = 0\ndef use(x):\n    return x.finish_stack"
+    assert kinds(check({"pkg/main.py": ""}, {"pkg/main.py": "x = 1\n"}, ours)) == []
 
 
 def test_attribute_that_never_was_upstreams(check: Check) -> None:

@@ -50,7 +50,7 @@ def survive(hunks: Sequence[UsedHunk], old: Facts, new: Facts, *, tag: str = "th
     with paused():
         judge = Judge(Catalog(old), Catalog(new), tag)
         itself = Judge(judge.new, judge.new, tag)
-        nowhere = Nowhere(old, new, lines_of(hunk.new for hunk in hunks))
+        nowhere = Nowhere(old, new, lines_of(hunk.old for hunk in hunks), lines_of(hunk.new for hunk in hunks))
         findings: list[Finding] = []
         counted: list[Counted] = []
         for hunk in hunks:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from rebasekit.checks.survive.api import Api, Found
 from rebasekit.checks.survive.catalog import Catalog
-from rebasekit.checks.survive.receivers import to_ref
+from rebasekit.checks.survive.hints import replaced
+from rebasekit.checks.survive.refs import to_ref
 from rebasekit.checks.survive.signature import Shape
 from rebasekit.checks.survive.sites import Site
+from rebasekit.facts.records import Ref
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,9 @@ def meaning(catalog: Catalog, site: Site) -> Meaning:
     if isinstance(node, ast.Name):
         return _name(catalog, site.scope, node.id) if isinstance(node.ctx, ast.Load) else NOTHING
     if isinstance(node, ast.Attribute):
-        return _attribute(catalog, site.scope, node.value, node.attr)
+        return _attribute(catalog, site, node.value, node.attr)
     if isinstance(node, ast.Call):
-        return _callee(catalog, site.scope, node)
+        return _callee(catalog, site, node)
     return NOTHING
 
 
@@ -71,8 +73,8 @@ def _name(catalog: Catalog, scope: int, name: str) -> Meaning:
     return NOTHING if found is None else Meaning(found.api, found)
 
 
-def _attribute(catalog: Catalog, scope: int, base: ast.expr, name: str) -> Meaning:
-    ref = to_ref(base)
+def _attribute(catalog: Catalog, site: Site, base: ast.expr, name: str) -> Meaning:
+    ref, scope = to_ref(base), site.scope
     if isinstance(ref, str):
         if ref == "super" or ref.startswith("super."):
             return _super(catalog, scope, name) if ref == "super" else UNKNOWN
@@ -86,8 +88,16 @@ def _attribute(catalog: Catalog, scope: int, base: ast.expr, name: str) -> Meani
             return _member(catalog, outer.scopes, name, on_class=True)
         if _foreign(catalog, scope, ref):
             return NOTHING
-    classes = catalog.receivers.classes(scope, ref)
+    classes = catalog.receivers.classes(scope, ref) or _hinted(catalog, site, ref)
     return _member(catalog, classes, name) if classes else UNKNOWN
+
+
+def _hinted(catalog: Catalog, site: Site, ref: Ref, depth: int = 3) -> tuple[int, ...]:
+    """Classes of an object by what the function's text says of its name."""
+    found: list[int] = []
+    for other in replaced(ref, site.hints) if depth else ():
+        found += catalog.receivers.classes(site.scope, other) or _hinted(catalog, site, other, depth - 1)
+    return tuple(dict.fromkeys(found))
 
 
 def _member(catalog: Catalog, classes: tuple[int, ...], name: str, on_class: bool = False) -> Meaning:
@@ -115,22 +125,29 @@ def _foreign(catalog: Catalog, scope: int, chain: str) -> bool:
     return all(entity.kind == "external" for entity in catalog.facts.resolver.name(scope, root))
 
 
-def _callee(catalog: Catalog, scope: int, node: ast.Call) -> Meaning:
+def _callee(catalog: Catalog, site: Site, node: ast.Call) -> Meaning:
     function = node.func
     if isinstance(function, ast.Name):
-        if function.id == "getattr" and len(node.args) > 1:
-            return _getattr(catalog, scope, node)
-        return _name(catalog, scope, function.id)
+        if by_name(node):
+            return _getattr(catalog, site, node)
+        return _name(catalog, site.scope, function.id)
     if isinstance(function, ast.Attribute):
-        return _attribute(catalog, scope, function.value, function.attr)
+        return _attribute(catalog, site, function.value, function.attr)
     return NOTHING
 
 
-def _getattr(catalog: Catalog, scope: int, node: ast.Call) -> Meaning:
-    """`getattr(x, "name", default)` hides that the name is gone, so it counts as a use."""
+def by_name(node: ast.AST) -> bool:
+    """Whether this is `getattr(x, "name", default)` or `hasattr(x, "name")`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or len(node.args) < 2:
+        return False
+    return node.func.id in ("getattr", "hasattr")
+
+
+def _getattr(catalog: Catalog, site: Site, node: ast.Call) -> Meaning:
+    """Asking by name hides that the name is gone, so it counts as a use."""
     name = node.args[1]
     if isinstance(name, ast.Constant) and isinstance(name.value, str):
-        found = _attribute(catalog, scope, node.args[0], name.value)
+        found = _attribute(catalog, site, node.args[0], name.value)
         return found if found.known else NOTHING
     return NOTHING
 

@@ -1,4 +1,8 @@
-"""Attributes of objects whose class is not known: gone when the name was defined and no file knows it any more."""
+"""Attributes of objects of which nothing else is known: gone when upstream gave the name and no file has it now.
+
+That is so for objects whose class nothing says, and for classes that make up their attributes as they go or are put
+together by their module: there, only that nobody declares, assigns or reads the name any more can be told.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,34 @@ from collections.abc import Iterable, Mapping
 from rebasekit.checks.survive.hunks import Sight
 from rebasekit.facts.query import Facts
 
+Lines = Mapping[str, frozenset[int]]
+
 
 class Nowhere:
-    """Compares two trees by names alone; `ours` are the lines of the new tree's files that are not upstream's."""
+    """Compares two trees by names alone; `before` and `ours` are the lines of either tree that are not upstream's."""
 
-    def __init__(self, old: Facts, new: Facts, ours: Mapping[str, frozenset[int]]) -> None:
-        self.old, self.new, self.ours = old, new, ours
+    def __init__(self, old: Facts, new: Facts, before: Lines, ours: Lines) -> None:
+        self.old, self.new, self.before, self.ours = old, new, before, ours
         self._known: dict[str, bool] = {}
 
     def gone(self, name: str) -> bool:
-        """Whether the old tree defines the name, and the new one neither defines nor reads nor assigns it.
+        """Whether the old tree gives the name, and the new one neither gives nor reads it.
 
         A name that upstream still reads somewhere may be another package's, such as `close` of a file. An attribute
         that only `setattr` makes is not seen: what is told is then for a person to wave through.
         """
         found = self._known.get(name)
         if found is None:
-            found = self._known[name] = bool(self.old.definitions(name)) and not self._there(name)
+            found = self._known[name] = not self._there(name) and self._given(name)
         return found
+
+    def _given(self, name: str) -> bool:
+        """Whether upstream's old tree defined the name, declared it in a class or module, or assigned it."""
+        old = self.old
+        if any(old.program.scope(s).line not in self.before.get(old.path(s), ()) for s in old.definitions(name)):
+            return True
+        giving = (*old.declarations(name), *old.mentions(name))
+        return any(_assigned(old, index, name, self.before) for index in {old.program.locate(s)[0] for s in giving})
 
     def _there(self, name: str) -> bool:
         new = self.new
@@ -37,12 +51,15 @@ class Nowhere:
             mine = self.ours.get(program.paths[index], frozenset())
             if any(_names(load, name) and line not in mine for load, line in zip(loads, lines, strict=True)):
                 return True
-        return any(self._assigned(index, name) for index in {index for index, _ in mentioning})
+        return any(_assigned(new, index, name, self.ours) for index in {index for index, _ in mentioning})
 
-    def _assigned(self, index: int, name: str) -> bool:
-        file = self.new.program.file(index)
-        targets = (assign[2] for local in range(len(file)) for assign in file.raw_assigns(local))
-        return any(isinstance(target, str) and _names(target, name) for target in targets)
+
+def _assigned(facts: Facts, index: int, name: str, ours: Lines) -> bool:
+    """Whether upstream assigns the name, or `object.name`, in a file."""
+    file = facts.program.file(index)
+    mine = ours.get(facts.program.paths[index], frozenset())
+    assigns = (assign for local in range(len(file)) for assign in file.raw_assigns(local) if assign[0] not in mine)
+    return any(isinstance(assign[2], str) and _names(assign[2], name) for assign in assigns)
 
 
 def _names(chain: str, name: str) -> bool:

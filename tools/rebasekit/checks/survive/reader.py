@@ -12,10 +12,10 @@ from rebasekit.checks.survive.choices import accepted
 from rebasekit.checks.survive.hunks import Sight, UsedHunk
 from rebasekit.checks.survive.judge import GONE, Judge, Trouble
 from rebasekit.checks.survive.listed import listed
-from rebasekit.checks.survive.meaning import Meaning, meaning
+from rebasekit.checks.survive.meaning import Meaning, by_name, meaning
 from rebasekit.checks.survive.nowhere import Nowhere
 from rebasekit.checks.survive.overrides import override_troubles
-from rebasekit.checks.survive.receivers import to_ref
+from rebasekit.checks.survive.refs import to_ref
 from rebasekit.checks.survive.sites import Site, SiteReader
 from rebasekit.model.finding import Finding
 
@@ -112,9 +112,8 @@ class Reader:
                 self.unresolved += not was.known or (was.api is not None and was.bound)
             if was.api is not None and not was.bound and was.found is None and not site.typing_only:
                 yield from self._never(was.api)
-            if isinstance(site.node, ast.Attribute) and not was.known and self.nowhere.gone(site.node.attr):
-                name = site.node.attr
-                yield Trouble(GONE, name, f"nothing in {self.judge.tag} has a `{name}` any more")
+            if not was.known or was.api is not None:
+                yield from self._nowhere(site.node)
             return
         self.checked += not is_call
         self.apis.add(was.api.dotted)
@@ -122,14 +121,19 @@ class Reader:
         found, trouble = self.judge.existence(was, now)
         if found is None and trouble is None:
             self.unresolved += not is_call
+            yield from self._nowhere(site.node)
         if trouble is not None:
             # The call's name is reported where it stands.
-            yield from () if is_call and not _is_getattr(site.node) else (trouble,)
+            yield from () if is_call and not by_name(site.node) else (trouble,)
         elif found is not None and isinstance(site.node, ast.Call):
-            if not _is_getattr(site.node):
+            if not by_name(site.node):
                 yield from self.judge.call(site.node, was, found)
         elif found is not None:
             yield from self.judge.changes(was, found, site.called)
+
+    def _nowhere(self, node: ast.AST) -> Iterator[Trouble]:
+        if isinstance(node, ast.Attribute) and self.nowhere.gone(node.attr):
+            yield Trouble(GONE, node.attr, f"nothing in {self.judge.tag} has a `{node.attr}` any more")
 
     def _listed(self, dotted: str) -> Iterator[Trouble]:
         api = self.judge.old.parse_dotted(dotted)
@@ -175,7 +179,3 @@ def _same_side(node: ast.Compare, side: ast.expr, other: Site) -> ast.expr:
     assert isinstance(other.node, ast.Compare)
     position = [node.left, *node.comparators].index(side)
     return [other.node.left, *other.node.comparators][position]
-
-
-def _is_getattr(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr"

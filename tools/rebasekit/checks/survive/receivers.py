@@ -6,8 +6,6 @@ Nothing is guessed: without an annotation or a construction the answer is "unkno
 
 from __future__ import annotations
 
-import ast
-
 from rebasekit.checks.survive.members import Members
 from rebasekit.facts.annotations import alternatives, element
 from rebasekit.facts.query import Facts
@@ -17,32 +15,6 @@ _DEEPEST = 8
 _ELEMENT_CALLS = frozenset({"get", "pop", "setdefault", "popleft", "values", "copy"})
 _PASS = frozenset({"list", "tuple", "set", "sorted", "reversed", "iter", "frozenset", "enumerate"})
 Note = tuple[int, str]  # scope and annotation text
-
-
-def to_ref(node: ast.expr | None) -> Ref:
-    """An expression as `facts` writes it down (see `facts.records`)."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        base = to_ref(node.value)
-        if isinstance(base, str):
-            return f"{base}.{node.attr}"
-        if isinstance(base, tuple) and base[0] == "a":
-            return ("a", base[1], f"{base[2]}.{node.attr}")
-        return ("a", base, node.attr)
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
-            return "super"
-        return ("r", to_ref(node.func))
-    if isinstance(node, ast.Subscript):
-        return ("s", to_ref(node.value))
-    if isinstance(node, ast.IfExp):
-        return ("u", (to_ref(node.body), 0, 0), (to_ref(node.orelse), 0, 0))
-    if isinstance(node, ast.BoolOp):
-        return ("u", *((to_ref(value), 0, 0) for value in node.values))
-    if isinstance(node, (ast.Await, ast.NamedExpr, ast.Starred)):
-        return to_ref(node.value)
-    return None
 
 
 class Receivers:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rebasekit.checks.survive.api import NotRead
+from rebasekit.checks.survive.hints import Hints, hints
 from rebasekit.facts.parse import Parsed, Unread, parse
 from rebasekit.facts.program import FileFacts
 
@@ -25,6 +26,12 @@ class Site:
     called: bool = False  # the node is what a call calls
     imported: ast.ImportFrom | ast.Import | None = None  # the statement of an alias
     typing_only: bool = False  # under `if TYPE_CHECKING:`
+    function: ast.AST | None = None  # the outermost function around it
+
+    @property
+    def hints(self) -> Hints:
+        """What the function's text says of its names."""
+        return _hints(self.function) if self.function is not None else {}
 
 
 class SiteReader:
@@ -39,6 +46,7 @@ class SiteReader:
         self.ordered = sorted(self.lines)
         self.first = first
         self.ids = {(head[3], head[1].rpartition(".")[2]): local for local, head in enumerate(file.heads)}
+        self.function: ast.AST | None = None  # the outermost one around what is being visited
         self.sites = list(self._block(self.tree, first, False))
 
     def _own(self, node: ast.AST) -> int:
@@ -84,13 +92,13 @@ class SiteReader:
             # An argument of ours in upstream's call: the call is checked, its name is upstream's business.
             given = [self._own(part) for part in (node.func, *node.args, *node.keywords)]
             if line or any(given):
-                yield Site(node, scope, line or next(filter(None, given)))
+                yield Site(node, scope, line or next(filter(None, given)), function=self.function)
             yield from self._visit(node.func, scope, typing_only, called=True)
             for child in (*node.args, *node.keywords):
                 yield from self._visit(child, scope, typing_only)
             return
         if line and isinstance(node, (ast.Name, ast.Attribute, ast.Compare)):
-            yield Site(node, scope, line, called)
+            yield Site(node, scope, line, called, function=self.function)
         yield from self._block(node, scope, typing_only)
 
     def _definition(self, node: ast.AST, scope: int, typing_only: bool, line: int) -> Iterator[Site]:
@@ -106,12 +114,22 @@ class SiteReader:
             outer += [node.args, *([node.returns] if node.returns else [])]
         for child in outer:
             yield from self._visit(child, scope, typing_only)
+        outermost = self.function
+        if not isinstance(node, ast.ClassDef):
+            self.function = outermost or node
         for child in node.body:
             yield from self._visit(child, inner, typing_only)
+        self.function = outermost
 
     def words(self) -> list[str]:
         """The sites as text, to see whether two trees hold the same lines of ours."""
         return [_word(site.node) for site in self.sites]
+
+
+@lru_cache(maxsize=64)
+def _hints(function: ast.AST) -> Hints:
+    """Both trees have trees of their own; a function is asked about for each of its sites."""
+    return hints(function)
 
 
 @lru_cache(maxsize=4)
