@@ -112,6 +112,7 @@ class Settings:
     zeros: bool = False  # newer releases report a zero too
     truncates: bool = False
     native: bool = True
+    models: bool = True  # has the OpenAI API's list
     says: bool = True  # how long a prompt may be
     tokenizes: bool = True
     caches: bool = True
@@ -191,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
         settings = self.server_of.settings
         if self._locked():
             return
-        if self.path == "/v1/models":
+        if self.path == "/v1/models" and settings.models:
             self._say(200, {"data": [{"id": "bytes", "max_model_len": settings.context if settings.says else None}]})
         elif self.path == "/health":
             self._say(200, {})

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rebasekit.probes.measure.client import Client
-from rebasekit.probes.measure.failures import TooLong
+from rebasekit.probes.measure.failures import Refused, TooLong
 from rebasekit.probes.measure.prompts import Maker, Prompt, shared
 from rebasekit.probes.measure.server import Endpoint, Server, describe
+from rebasekit.probes.measure.stream import Reading
 
 from .conftest import until
 
@@ -167,7 +173,7 @@ def test_a_server_that_hangs(serve, run):
 def test_nobody_there(run):
     result = run("load_multi", "http://127.0.0.1:9")
     assert result.exit == 4 and "nobody answers at `http://127.0.0.1:9`" in result.err
-    assert run("load_multi", "127.0.0.1:9").exit == 2
+    assert run("load_multi", "127.0.0.1:9").exit == 4
 
 
 def test_the_key_comes_from_the_environment_and_is_never_shown(serve, run, monkeypatch):
@@ -251,3 +257,99 @@ def test_what_a_server_says_of_itself():
     assert describe(info, None).checkpoints == 14 and server.checkpoints is None
     assert describe(info | {"int8_mamba_ckpt_size": 12}, None).checkpoints == 12
     assert describe(None, {"data": [{"id": "m", "max_model_len": 9}]}) == Server(model="m", context=9)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999", "http://[::1", "ftp://x", "http://", "a b", "", "127.0.0.1:0"]
+)
+def test_what_is_no_url(run, url):
+    result = run("load_multi", url)
+    assert result.exit == 2 and "is no URL of a server" in result.err and "hint: give one like" in result.err
+
+
+def test_a_host_with_a_port_is_a_url(serve, run):
+    host = serve().url.removeprefix("http://")
+    assert run("load_multi", host, *PROBE[1:]).exit == 0
+    assert run("compare", host, host, "--prompts", 1, "--tokens", 20, "--new", 2).exit == 0
+
+
+@pytest.mark.parametrize("path", ["", "/v1", "/somewhere/else"])
+def test_a_server_of_something_else(serve, run, path):
+    """A web server answers, and has none of the routes."""
+    server = serve(native=False, models=False)
+    result = run("load_multi", f"{server.url}{path}")
+    assert result.exit == 4 and "has neither `/server_info` nor `/v1/models`" in result.err
+    assert "hint: curl" in result.err
+
+
+@pytest.fixture
+def other():
+    """A port on which something says one line of its own to everybody, or nothing at all."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        listening.settimeout(20)
+
+        def answer(line, others):
+            with contextlib.suppress(OSError):
+                while True:
+                    asking, _ = listening.accept()
+                    if line:
+                        asking.sendall(line)
+                        asking.close()
+                    else:
+                        others.append(asking)
+
+        def start(line):
+            threading.Thread(target=answer, args=(line, []), daemon=True).start()
+            return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+        yield start
+
+
+@pytest.mark.parametrize("verb", ["load_multi", "depth_probe", "speed", "conc"])
+def test_what_does_not_speak_http(run, other, verb):
+    result = run(verb, other(b"SSH-2.0-OpenSSH_9.9\r\n"))
+    assert result.exit == 4 and "does not speak HTTP" in result.err and "hint: curl" in result.err
+
+
+def test_what_takes_the_connection_and_says_nothing(run, other):
+    result = run("load_multi", other(b""), "--timeout", 1)
+    assert result.exit == 4 and "no answer within 1 s" in result.err and "hint: curl" in result.err
+
+
+def test_tls_where_there_is_none(serve, run):
+    result = run("load_multi", serve().url.replace("http:", "https:"))
+    assert result.exit == 4 and "nobody answers at" in result.err and "SSL" in result.err
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from([
+            "data", "id", "max_model_len", "internal_states", "version", "max_req_input_len", "choices", "delta",
+            "content", "usage", "prompt_tokens", "completion_tokens", "prompt_tokens_details", "cached_tokens", "error",
+            "message", "meta_info", "output_ids", "text", "finish_reason", "type", "context_length",
+        ]),
+        inner,
+        max_size=5,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(JSON, JSON)
+def test_whatever_a_server_says_of_itself_is_read_or_ignored(info, models):
+    found = describe(info if isinstance(info, dict) else None, models if isinstance(models, dict) else None)
+    assert found.context is None or found.context > 0
+
+
+@given(st.lists(JSON, max_size=4))
+def test_whatever_stands_in_a_stream_is_read_or_refused(events):
+    reading = Reading("/generate")
+    with contextlib.suppress(Refused):
+        for event in events:
+            reading.event(json.dumps(event), 0.1)
+        reading.event("[DONE]", 0.2)
+        reading.answer(0.0, 0.3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import AsyncIterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def kept(text: str) -> dict[str, Any] | None:
     """The answers in a file that an earlier `compare` wrote; None when `text` is a URL. Raises UsageError."""
-    if "://" in text:
+    if "://" in text or (re.fullmatch(r"[\w.-]+:[0-9]+", text) and not Path(text).exists()):
         return None
     hint = "tools/compare URL --json=before.json"
     try:
@@ -39,13 +40,17 @@ def kept(text: str) -> dict[str, Any] | None:
 
 
 def side_of(found: dict[str, Any], name: str) -> Side:
-    """The first side of a kept comparison."""
+    """The first side of a kept comparison. Raises UsageError for a file that lacks something."""
     from rebasekit.probes.measure.compare import Said, Side
     from rebasekit.probes.measure.server import Server
 
-    mine = found["a"]
-    said = [Said(**{**each, "tokens": tuple(each["tokens"])}) for each in mine["said"]]
-    return Side(f"{name} ({mine['name']})", mine["api"], Server(**mine["server"]), said)
+    try:
+        mine = found["a"]
+        said = [Said(**{**each, "tokens": tuple(each["tokens"])}) for each in mine["said"]]
+        return Side(f"{name} ({mine['name']})", mine["api"], Server(**mine["server"]), said)
+    except (KeyError, TypeError) as error:
+        hint = "tools/compare URL --json=before.json"
+        raise UsageError(f"`{name}` is no file of this `compare`: {error}", hint=hint) from None
 
 
 @asynccontextmanager

@@ -52,7 +52,9 @@ def fetch(url: str, limit: float = 10.0) -> dict[str, Any]:
         except urllib.error.HTTPError as error:
             if error.code == 404 and path != _PATHS[-1]:
                 continue
-            raise StateError(f"`{base}{path}` answers with {error.code}") from None
+            other = " (only SGLang has it)" if error.code == 404 else ""
+            hint = "tools/capacity --model DIR" if error.code == 404 else "curl " + base + path
+            raise StateError(f"`{base}{path}` answers with {error.code}{other}", hint=hint) from None
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise StateError(f"`{base}{path}` gives no answer: {reason}", hint="curl " + base + path) from None

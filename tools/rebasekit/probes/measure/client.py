@@ -35,6 +35,7 @@ class Client:
         self.server = Server()
         self._context = context
         self._http: httpx.AsyncClient | None = None
+        self._spoke = False  # it has answered something
 
     async def __aenter__(self) -> Self:
         headers = {"Authorization": f"Bearer {self.endpoint.key}"} if self.endpoint.key else {}
@@ -62,7 +63,12 @@ class Client:
     async def _look(self) -> None:
         """Ask the server what it is, and choose the route."""
         info = await self._optional("/server_info") or await self._optional("/get_server_info")
-        self.server = describe(info, await self._optional("/v1/models"))
+        models = await self._optional("/v1/models")
+        if info is None and models is None:
+            where = self.endpoint.shown
+            what = f"`{where}` has neither `/server_info` nor `/v1/models`, so it is no server that can be measured"
+            raise StateError(what, hint=f"curl {where}/v1/models")
+        self.server = describe(info, models)
         if self.api == "auto":
             self.api = "generate" if self.server.native else "chat"
         if self.server.caches is False:
@@ -173,6 +179,7 @@ class Client:
             response = await self._http.request(method, path, json=body, timeout=limit)
         except (OSError, _httpx().HTTPError) as error:
             raise self._unreachable(error, limit) from None
+        self._spoke = True
         if response.status_code != 200:
             raise Refused(path, response.status_code, error_words(response.text))
         try:
@@ -186,11 +193,16 @@ class Client:
 
     def _unreachable(self, error: Exception, limit: float) -> Unreachable:
         httpx, where = _httpx(), self.endpoint.shown
+        said = " ".join(str(error).split())[:200]
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            return Unreachable(f"nobody answers at `{where}`", hint=f"curl {where}/health")
+            why = f": {said}" if said else ""
+            return Unreachable(f"nobody answers at `{where}`{why}", hint=f"curl {where}/health")
         if isinstance(error, TimeoutError | httpx.TimeoutException):
-            return Unreachable(f"no answer within {limit:.0f} s", late=True, hint="--timeout SECONDS")
-        return Unreachable(f"the connection to `{where}` broke: {str(error) or type(error).__name__}")
+            hint = "--timeout SECONDS" if self._spoke else f"curl {where}/health"
+            return Unreachable(f"no answer within {limit:.0f} s", late=True, hint=hint)
+        if not self._spoke:
+            return Unreachable(f"what answers at `{where}` does not speak HTTP", hint=f"curl {where}/health")
+        return Unreachable(f"the connection to `{where}` broke: {said or type(error).__name__}")
 
 
 def _messages(turns: Sequence[str]) -> list[dict[str, str]]:

@@ -16,15 +16,23 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to ask. `limit` is seconds for one request; the key is never part of a message or a repr."""
+    """Where to ask: a URL, or `HOST:PORT`. `limit` is seconds for one request; the key is never part of a message or a
+    repr. Raises UsageError for what is no URL."""
 
     url: str
     key: str | None = field(default=None, repr=False)
     limit: float = 900.0
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if "://" not in self.url:
+            object.__setattr__(self, "url", f"http://{self.url}")
+        try:
+            parts = urlsplit(self.url)
+            good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            good = good and not any(letter.isspace() for letter in self.url)
+        except ValueError:  # a port above 65535, brackets that do not match
+            good = False
+        if not good:
             raise UsageError(f"`{self.shown}` is no URL of a server", hint="give one like http://127.0.0.1:30000")
 
     @property
@@ -87,14 +95,18 @@ class Server:
 
 def describe(info: Mapping[str, Any] | None, models: Mapping[str, Any] | None) -> Server:
     """The answers of `/server_info` and `/v1/models`, each None where there is no such route."""
-    card: Mapping[str, Any] = next(iter((models or {}).get("data") or []), {})
+    cards = (models or {}).get("data")
+    first = cards[0] if isinstance(cards, list) and cards else None
+    card: Mapping[str, Any] = first if isinstance(first, Mapping) else {}
     info = {**info} if info else {}
-    for state in info.get("internal_states") or []:  # what was resolved at start counts, not what was asked for
+    states = info.get("internal_states")
+    for state in (
+        states if isinstance(states, list) else []
+    ):  # what was resolved at start counts, not what was asked for
         for key in ("max_mamba_cache_size", "context_length", "max_running_requests"):
             if isinstance(state, dict) and info.get(key) is None:
                 info[key] = state.get(key)
     running = info.get("max_running_requests")
-    states = info.get("internal_states")
     if isinstance(states, list) and states and isinstance(states[0], dict):
         running = states[0].get("effective_max_running_requests_per_dp", running)
     slots = _count(info.get("max_mamba_cache_size"))
@@ -102,7 +114,7 @@ def describe(info: Mapping[str, Any] | None, models: Mapping[str, Any] | None) -
     off = info.get("disable_radix_cache")
     return Server(
         model=str(info.get("served_model_name") or card.get("id") or ""),
-        version=info.get("version"),
+        version=str(info["version"]) if info.get("version") else None,
         context=_count(info.get("context_length")) or _count(card.get("max_model_len")),
         input_limit=_count(info.get("max_req_input_len")),
         pool=_count(info.get("max_total_num_tokens")),

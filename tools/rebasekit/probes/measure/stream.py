@@ -71,7 +71,10 @@ class Reading:
             error = event["error"]
             words = error.get("message", error) if isinstance(error, dict) else error
             raise Refused(self.route, 200, " ".join(str(words).split())[:300])
-        new = self._native(event) if "meta_info" in event else self._choice(event)
+        try:
+            new = self._native(event) if "meta_info" in event else self._choice(event)
+        except (TypeError, ValueError, AttributeError, KeyError, OverflowError):
+            raise Refused(self.route, 200, "an event of the stream is not what the API has") from None
         if new:
             self.last = seconds
             if self.first is None:
