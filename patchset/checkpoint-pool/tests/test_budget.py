@@ -70,6 +70,26 @@ def state_bytes(pool: Any) -> int:
     return pool.mamba_pool.mamba_cache.mem_usage_bytes() + (allocated(checkpoints) if checkpoints else 0)
 
 
+@pytest.mark.unchanged
+def test_what_one_slot_of_a_27b_model_holds(record_property: Any) -> None:
+    """48 linear layers, 48 value heads of 128 by 128, 10,240 channels, on two cards: codes, scales, windows, and nothing else."""
+    pool = MambaCheckpointPool(
+        num_layers=48,
+        num_slots=32,
+        num_heads=24,
+        head_v_dim=128,
+        head_k_dim=128,
+        conv_shapes=[(5120, 3)],
+        conv_dtype=torch.bfloat16,
+        device="meta",
+        temporal_dtype=torch.float16,
+    )
+    found = sorted({tuple(each.shape): each.nbytes // 33 for each in tensors(pool) if each.numel() > 32}.values())
+    record_property("trace", str(found))
+    assert found == [294_912, 1_474_560, 18_874_368]
+    assert sum(found) == 20_643_840
+
+
 @pytest.mark.differs
 @pytest.mark.parametrize("slots", [1, 7, 64])
 @pytest.mark.parametrize("layers", [1, 3])
