@@ -29,9 +29,9 @@ def require() -> None:
     """Call before the first import of sglang in a test module."""
     if PATCHED is None:
         pytest.skip("REBASEKIT_PATCHED_TREE is not set", allow_module_level=True)
-    if PATCHED not in sys.path:
+    if PATCHED not in sys.path:  # an installation is on it
         sys.path.insert(0, PATCHED)
-        stand_in.install()
+    stand_in.install()
     import sglang
 
     found = Path(sglang.__file__).resolve()

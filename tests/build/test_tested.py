@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from harness import Case, patch_toml
 
 from rebasekit.steps.build_env import Environment
@@ -43,3 +45,15 @@ def test_counts_and_names(tmp_path):
     assert dict(tested.counts) == {"passed": 2, "failure": 1, "skipped": 1}
     assert tested.failed == ("test_a::test_wrong",) and not tested.ok
     assert not list((case.project / "patchset").rglob("__pycache__"))
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_patches_tests_run_on_an_installation_and_on_a_tree(tmp_path, installed):
+    """Neither has torchvision, which the release imports at its top."""
+    (tmp_path / "sglang").mkdir()
+    (tmp_path / "sglang" / "__init__.py").write_text("import torchvision.io")
+    environ = {"REBASEKIT_PATCHED_TREE": str(tmp_path), "PYTHONPATH": str(tmp_path) if installed else ""}
+    argv = [sys.executable, "-c", "import tree; tree.require()"]
+    helpers = Path(__file__).parents[2] / "patchset" / "tests"
+    done = subprocess.run(argv, env=environ, cwd=helpers, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
