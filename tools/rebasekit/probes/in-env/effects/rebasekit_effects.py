@@ -4,9 +4,9 @@ A server ends by being killed, so nothing waits for its exit: each thing is one 
 `run` and `body` are lines inside and outside functions, `file` is a module that was imported, `class` an instance.
 """
 
+import importlib.machinery
 import os
 import sys
-import threading
 
 _IN_FUNCTION = 0x1  # CO_OPTIMIZED: module and class bodies do not have it
 
@@ -21,7 +21,7 @@ class Probe:
         os.register_at_fork(after_in_child=self.reset)
 
     def reset(self):
-        self.seen, self.stream = set(), -1
+        self.seen, self.marked, self.stream = set(), set(), -1
 
     def note(self, kind, *what):
         key = (kind, *what)
@@ -37,8 +37,7 @@ class Probe:
         if hasattr(sys, "monitoring"):
             self.monitor()
         else:
-            threading.settrace(self.enter)
-            sys.settrace(self.enter)
+            self.mark()
 
     def entered(self, code, frame):
         """A code object of one of our files begins."""
@@ -58,19 +57,32 @@ class Probe:
         if line in self.lines.get(code.co_filename, ()):
             self.note("run" if code.co_flags & _IN_FUNCTION else "body", code.co_filename, line)
 
-    # Before Python 3.12: a trace function, which gives up on a call as soon as it knows the file.
+    # Before Python 3.12: our files are loaded with calls in front of the statements that are watched.
 
-    def enter(self, frame, event, arg):
-        code = frame.f_code
-        if code.co_filename not in self.files:
-            return None
-        self.entered(code, frame)
-        return self.step if code.co_filename in self.lines else None
+    def mark(self):
+        import rebasekit_marks
 
-    def step(self, frame, event, arg):
-        if event == "line":
-            self.ran(frame.f_code, frame.f_lineno)
-        return self.step
+        marks, usual = {}, importlib.machinery.SourceFileLoader.get_code
+
+        def ran(number):
+            if number not in self.marked:
+                self.marked.add(number)
+                path, lines = marks[number]
+                for line, inside in lines:
+                    self.note("run" if inside else "body", path, line)
+
+        def get_code(loader, name):
+            path = loader.get_filename(name)
+            if path not in self.files:
+                return usual(loader, name)
+            self.note("file", path)
+            lines, source = self.lines.get(path, ()), loader.get_data(path)
+            code, found = rebasekit_marks.instrument(source, path, lines, path in self.classes, len(marks))
+            marks.update({number: (path, each) for number, each in found.items()})
+            return code
+
+        rebasekit_marks.provide(ran, self.built)
+        importlib.machinery.SourceFileLoader.get_code = get_code
 
     # From Python 3.12: a place that has nothing to say is switched off for good.
 
