@@ -185,6 +185,21 @@ def test_find_verb(argv, verb):
     assert cli.find_verb(argv) == verb
 
 
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("rebase", "v1.0.0", "--frm", "v0.9.0"), "`rebase` has no option `--frm`\nhint: use `--from`"),
+        (("list", "--jsn=x"), "`list` has no option `--jsn`\nhint: use `--json`"),
+        (("rebase", "v1.0.0", "more"), "`rebase` has no use for `more`\nhint: rebasekit rebase --help"),
+        (("show", "x", "--zzz"), "`show` has no option `--zzz`\nhint: rebasekit show --help"),
+        (("--zzz",), "there is no option `--zzz`\nhint: rebasekit --help"),
+    ],
+)
+def test_what_a_command_does_not_take(run, argv, words):
+    code, out, err = run(*argv)
+    assert (code, out, err) == (2, "", f"error: {words}\n")
+
+
 def test_global_options_stand_before_and_after(run):
     def keep(args, console):
         console.line(f"{args.patchset} {args.quiet} {args.verbose} {args.color}")

@@ -97,12 +97,27 @@ def test_show_json(project):
 def test_names(project):
     result = project.run("show", "one")
     assert (result.exit, result.stdout) == (2, "")
-    assert result.stderr == "error: `one` is the id of several hunks: first/one, second/one\nhint: use `first/one`\n"
+    assert (
+        result.stderr == "error: `one` is the id of several hunks: `first/one`, `second/one`\nhint: use `first/one`\n"
+    )
     assert project.run("show", "two").exit == 0  # an id that only one patch has
     result = project.run("show", "frist/two")
     assert result.exit == 2
-    assert "the closest are first/two" in result.stderr
+    assert "the closest are `first/two`" in result.stderr
     assert project.run("show", "zzz").stderr.endswith("hint: rebasekit list\n")
+    for argv, words in (
+        (("edit", "frst"), "there is no patch `frst`, the closest are `first`\nhint: use `first`"),
+        (("edit", "two"), "`two` is a hunk, not a patch\nhint: use `first`"),
+        (("accept", "frist/two", "--why", "w"), "there is no hunk `frist/two`, the closest are `first/two`"),
+        (
+            ("resolve", "first"),
+            "`first` is a patch, not a hunk; its hunks are `one`, `two`\nhint: rebasekit list first",
+        ),
+        (("export", "--tag", "v1.0.0", "--only", "secnd"), "the closest are `second`"),
+        (("refresh", "secnd"), "the closest are `second`"),
+    ):
+        result = project.run(*argv, json=False)
+        assert result.exit == 2 and words in result.stderr, result.stderr
 
 
 def test_odd_text_does_not_reach_the_terminal(project):

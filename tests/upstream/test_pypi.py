@@ -162,6 +162,7 @@ def test_nearest() -> None:
     assert nearest(Tag("v0"), tags) == tags[:3]
     assert nearest(Tag("v2.5"), tags) == tags[:3]
     assert nearest(Tag("v1.5"), []) == []
+    assert nearest(Tag("v2.0"), [Tag("v1.0.0"), Tag("v2.0.0"), Tag("v3.0.0")]) == [Tag("v2.0.0")]
 
 
 def test_store_type(demo: Store) -> None:

@@ -33,6 +33,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"{self.prog} --help")
 
+    def refuse(self, verb: str, words: Sequence[str]) -> NoReturn:
+        """Complain of words that the command does not take; of an option, with the closest that it has."""
+        from difflib import get_close_matches
+
+        sub = next(action for action in self._actions if isinstance(action, argparse._SubParsersAction)).choices[verb]
+        word = next((word for word in words if word.startswith("-")), words[0]).partition("=")[0]
+        known = [option for action in sub._actions for option in action.option_strings if option.startswith("--")]
+        close = get_close_matches(word, known, n=1, cutoff=0.6)
+        what = f"`{verb}` has no option `{word}`" if word.startswith("-") else f"`{verb}` has no use for `{word}`"
+        raise UsageError(what, hint=f"use `{close[0]}`" if close else f"{sub.prog} --help")
+
 
 def main(argv: Sequence[str] | None = None, *, prog: str | None = None) -> int:
     """Run one command line and return its exit code; `prog` is what an executable of `tools/` is called."""
@@ -70,9 +81,11 @@ def _run(argv: list[str], console: Console, prog: str | None) -> int:
     verbs = [verb] if verb else [] if "--version" in argv else commands.names()
     parser = build_parser(verbs, prog=prog)
     try:
-        args = parser.parse_args(_normalised(_spelled(argv, verb), verb))
+        args, left = parser.parse_known_args(_normalised(_spelled(argv, verb), verb))
     except SystemExit as done:  # --help and --version have printed what was asked for
         return int(done.code or 0)
+    if left:
+        parser.refuse(verb, left) if verb else parser.error(f"there is no option `{left[0]}`")
     console.configure(color=args.color, quiet=args.quiet, verbose=args.verbose)
     if verb is None:
         console.line(parser.format_help().rstrip())
@@ -102,7 +115,7 @@ def find_verb(argv: Sequence[str]) -> str | None:
     raise UsageError(f"there is no command `{word}`", hint=f"rebasekit {close[0]}" if close else "rebasekit --help")
 
 
-def build_parser(verbs: Iterable[str], *, prog: str | None = None) -> argparse.ArgumentParser:
+def build_parser(verbs: Iterable[str], *, prog: str | None = None) -> Parser:
     """The parser with the named commands; each one named is imported."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog="rebasekit", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=raw, allow_abbrev=False)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # The order in which a newcomer meets them; a command that is not named here comes last, by name.
 _ORDER = [
-    *("rebase", "list", "show", "accept", "resolve"),
+    *("init", "rebase", "list", "show", "accept", "resolve"),
     *("edit", "refresh", "import", "export", "apply"),
     *("rename", "reorder", "fold", "delete"),
     *("reach", "survive", "unbound", "defaults", "churn"),

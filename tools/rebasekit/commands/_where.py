@@ -26,7 +26,9 @@ def project(args: Namespace) -> Path:
                 import json
 
                 return Path(json.loads((folder / STATE).read_text())["root"])
-        raise UsageError(f"there is no `{SERIES}` here or above", hint="name its folder: `rebasekit -C DIR …`")
+        raise UsageError(
+            f"there is no `{SERIES}` here or above", hint="name its folder: `rebasekit -C DIR …`, or `rebasekit init`"
+        )
     given = Path(args.patchset).absolute()
     for folder in (given, given.parent):
         if (folder / SERIES).is_file() and (folder == given or given.name == "patchset"):

@@ -1,4 +1,4 @@
-"""`rebasekit import`: a diff or a branch becomes a patch."""
+"""`rebasekit import`: a diff, a folder of them or a branch becomes patches."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from rebasekit.commands import _where
 if TYPE_CHECKING:
     from rebasekit.console import Console
 
-HELP = "turn a diff, a format-patch file or a branch into a patch of the series"
+HELP = "turn a diff, a format-patch file, a folder of patches or a branch into patches of the series"
 DESCRIPTION = """\
-Read SOURCE (a unified or git diff, a format-patch mailbox, a quilt patch, `-` for standard input, or
-REPOSITORY#BRANCH), apply it exactly to the release, and write hunks that give the same tree byte for byte.
-Title, why and origin come from a mail's or a DEP-3 header; fill in what is missing in the new patch.toml."""
-EXAMPLE = "rebasekit import fix.diff --onto v0.5.19 --as fix --why 'the pool is not counted' --removal 'with PR 123'"
+Read SOURCE, apply it exactly to the release (or on top of the series, when it was made there), and write hunks that
+give the same tree byte for byte. SOURCE is a unified or git diff, a format-patch mailbox, a folder of such files (in
+the order of its quilt `series` file, else by name), `-` for standard input, or REPOSITORY#BRANCH. Each file, mail or
+commit becomes a patch of its own, all or none; with --as everything becomes one patch. Title, why and origin come
+from a mail's or a DEP-3 header; fill in what is missing in the new patch.toml."""
+EXAMPLE = (
+    "rebasekit import fix.diff --onto v0.5.19 --why 'the pool is not counted' --removal 'with PR 123'\n"
+    "  rebasekit import debian/patches --onto v0.5.19\n"
+    "  rebasekit import ~/src/fork#my-branch --onto v0.5.19"
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="a diff file, `-`, or REPOSITORY#BRANCH")
-    parser.add_argument("--onto", metavar="TAG", required=True, help="the release that the diff was made on")
-    parser.add_argument("--as", dest="name", metavar="NAME", required=True, help="the new patch's name")
+    parser.add_argument("source", metavar="SOURCE", help="a diff file, a folder of them, `-`, or REPOSITORY#BRANCH")
+    parser.add_argument("--onto", metavar="TAG", required=True, help="the release that it was made on")
+    parser.add_argument("--as", dest="name", metavar="NAME", help="make one patch of this name of it")
     parser.add_argument(
         "-p", "--strip", metavar="N", type=int, help="leading parts of the diff's paths to drop (default: found out)"
     )
@@ -38,22 +44,41 @@ def run(args: Namespace, console: Console) -> int:
     from rebasekit.model.tag import Tag
     from rebasekit.report.report import counted
     from rebasekit.steps.import_ import REMOVAL, WHY, import_patch
+    from rebasekit.steps.import_series import import_series
 
+    space, onto = _where.workspace(args), Tag.parse(args.onto)
     header = {key: getattr(args, key) for key in ("title", "why", "removal") if getattr(args, key) is not None}
-    patch = import_patch(
-        _where.workspace(args),
-        args.source,
-        onto=Tag.parse(args.onto),
-        name=args.name,
-        header=header,
-        strip=args.strip,
-        exclude=args.exclude or (),
-        relies=not args.no_relies,
-        progress=console,
-    )
-    console.line(f"imported `{patch.name}` with {counted(len(patch.hunks), 'hunk')}")
-    missing = [key for key, text in (("why", WHY), ("removal", REMOVAL)) if getattr(patch, key) == text]
-    if missing:
-        console.note(f"fill in {' and '.join(f'`{key}`' for key in missing)} in patchset/{patch.name}/patch.toml")
-    console.note(f"look at it with `rebasekit show {patch.name}`")
+    if args.name is not None:
+        patches = [
+            import_patch(
+                space,
+                args.source,
+                onto=onto,
+                name=args.name,
+                header=header,
+                strip=args.strip,
+                exclude=args.exclude or (),
+                relies=not args.no_relies,
+                progress=console,
+            )
+        ]
+    else:
+        patches = import_series(
+            space,
+            args.source,
+            onto=onto,
+            header=header,
+            strip=args.strip,
+            exclude=args.exclude or (),
+            relies=not args.no_relies,
+            progress=console,
+        )
+    for patch in patches:
+        console.line(f"imported `{patch.name}` with {counted(len(patch.hunks), 'hunk')}")
+    for patch in patches:
+        missing = [key for key, text in (("why", WHY), ("removal", REMOVAL)) if getattr(patch, key) == text]
+        if missing:
+            console.note(f"fill in {' and '.join(f'`{key}`' for key in missing)} in patchset/{patch.name}/patch.toml")
+    first = patches[0].name
+    console.note(f"look at it with `rebasekit show {first}`" if len(patches) == 1 else "look at them: `rebasekit list`")
     return 0

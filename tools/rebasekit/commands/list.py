@@ -24,14 +24,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Console) -> int:
-    from rebasekit.commands import _names
     from rebasekit.patches.load import load
+    from rebasekit.patches.names import find_patch
 
     root = _where.project(args)
     loaded = load(root / "patchset")
     for warning in loaded.warnings:
         console.warning(str(warning))
-    wanted = {_names.find_patch(loaded.series, name).name for name in args.patches}
+    wanted = {find_patch(loaded.series, name).name for name in args.patches}
     patches = [patch for patch in loaded.series.patches if not wanted or patch.name in wanted]
     newest = _standing.newest(root)
     if args.json is not None:
@@ -79,5 +79,7 @@ def _show(console: Console, series: Series, wanted: set[str], newest: _standing.
             table.add_row(*(Text(visible(cell)) for cell in cells))
         table.add_section()
     console.show(table)
-    if newest is None:
+    if not series.patches:
+        console.note("no patches yet: `rebasekit import SOURCE --onto TAG`, or `rebasekit edit NAME --new`")
+    elif newest is None:
         console.note("nothing is known about any release yet: `rebasekit rebase TAG` finds out")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 HELP = "carry the series to a release, check it, and say what is left to decide"
 DESCRIPTION = """\
 Place every hunk of the series on TAG, apply them to a scratch tree, and check the patched tree against the
-pristine one. Writes the branch and upstream-map/TAG.toml only when every hunk has its place; your patchset/
-is never changed. Fetches the release first if it is not stored yet."""
+pristine one. Writes upstream-map/TAG.toml, and the branch when every hunk has its place; your patchset/ is never
+changed. Fetches the release first if it is not stored yet."""
 EXAMPLE = (
     "rebasekit rebase v0.5.20\n  rebasekit rebase v0.5.20 --json - | jq '.hunks[] | select(.placement == \"conflict\")'"
 )

@@ -23,12 +23,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Console) -> int:
-    from rebasekit.commands import _names
     from rebasekit.model.hunk import Patch
     from rebasekit.patches.load import load_series
+    from rebasekit.patches.names import find
 
     root = _where.project(args)
-    found = _names.find(load_series(root / "patchset"), args.name)
+    found = find(load_series(root / "patchset"), args.name)
     hunks = found.hunks if isinstance(found, Patch) else (found,)
     maps = _standing.every(root)
     if args.json is not None:

@@ -35,14 +35,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, console: Console) -> int:
     from rebasekit.checks.survive import survive
-    from rebasekit.commands import _names, _patched
+    from rebasekit.commands import _patched
     from rebasekit.model.tag import Tag
     from rebasekit.steps.checking import used
 
     space = _where.workspace(args)
     tag = Tag.parse(args.tag) if args.tag else _patched.newest(space)
     start = Tag.parse(args.start) if args.start else None
-    wanted = {_names.find_patch(space.series, name).name for name in args.patches}
+    wanted = {space.patch(name).name for name in args.patches}
     space.ensure({tag, *([start] if start else [])}, console)
     new = _patched.patched(space, tag, console)
     findings: list[Finding] = []

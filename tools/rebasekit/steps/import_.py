@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rebasekit.errors import StateError, UsageError
 from rebasekit.model.hunk import Hunk, Patch
@@ -13,14 +11,17 @@ from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.patches.editor import Editor
 from rebasekit.steps.bench import Bench
-from rebasekit.steps.edit import check_new_name
+from rebasekit.steps.edit import check_new_name, placed_series
 from rebasekit.steps.fileforms import attempts, name_of, with_body
 from rebasekit.steps.headers import described
-from rebasekit.steps.rebase import carry
+from rebasekit.steps.rebase import carry, write_branch
+from rebasekit.steps.refresh import reworked
 from rebasekit.steps.relying import with_relies
+from rebasekit.steps.sources import whole
 from rebasekit.steps.workspace import Workspace, check_pattern
+from rebasekit.steps.worktree import Found
 from rebasekit.upstream.diffpaths import sections, strip_of
-from rebasekit.upstream.patchfile import FileChange, branch_diff
+from rebasekit.upstream.patchfile import FileChange
 
 WHY = "Say why: what the patch is for, and what happens without it."
 REMOVAL = "Say when: what upstream has to do for this patch to go."
@@ -38,32 +39,98 @@ def import_patch(
     relies: bool = True,
     progress: Progress = SILENT,
 ) -> Patch:
-    """Write patch `name` from a diff file, `-` or `REPOSITORY#BRANCH`, made on `onto`; return it.
+    """Write patch `name` from a diff file, a folder of them, `-` or `REPOSITORY#BRANCH`, made on `onto`; return it.
 
     `strip` is how many leading parts of the diff's paths go (found out when None); `exclude` are globs of paths in
     the diff to leave out; with `relies`, the defaults that lead serving to the hunks' functions are found and written
-    down. Raises UsageError when the diff does not fit the release exactly, StateError when it does but the series
-    changes the same text. The patch goes to the end of the series.
+    down. Raises UsageError when the diff fits neither the release nor the series on it exactly, StateError when it
+    fits the release but the series changes the same text. The patch goes to the end of the series.
     """
-    check_new_name(space, name)
     space.ensure({onto}, progress)
-    diff = read_diff(source, onto, space.series.source.prefix)
-    told = described(diff)
+    read = whole(source, onto, space.series.source.prefix)
+    patch = made(
+        space,
+        read.diff,
+        onto=onto,
+        name=name,
+        header=header,
+        strip=read.strip if strip is None else strip,
+        exclude=exclude,
+        relies=relies,
+        progress=progress,
+    )
+    write(space, [patch])
+    return patch
+
+
+def write(space: Workspace, patches: Sequence[Patch]) -> None:
+    """Put new patches at the end of the series, all or none."""
+    with Editor(space.root, check=check_pattern) as editor:
+        for patch in patches:
+            editor.add_patch(patch)
+        editor.commit()
+
+
+def made(
+    space: Workspace,
+    diff: bytes,
+    *,
+    onto: Tag,
+    name: str,
+    header: Mapping[str, str],
+    strip: int | None = None,
+    exclude: Sequence[str] = (),
+    relies: bool = True,
+    progress: Progress = SILENT,
+) -> Patch:
+    """The patch that a diff makes on top of the series; nothing is written."""
+    check_new_name(space, name)
     wanted = sections(diff, exclude)
-    strip = strip_of(wanted, space.store.files(onto)) if strip is None else strip
-    changes = space.store.apply_diff(onto, wanted, strip=strip)
+    told = {"title": name, "why": WHY, "removal": REMOVAL, **described(diff), **{k: v for k, v in header.items() if v}}
+    patch = Patch(name=name, **told)  # type: ignore[arg-type]
+    try:
+        changes = _changes(space, onto, wanted, strip, progress)
+    except UsageError as alone:
+        if not space.series.patches:
+            raise
+        patch = _on_top(space, onto, patch, wanted, strip, alone, progress)
+    else:
+        patch = replace(patch, hunks=derived(space, onto, name, changes, progress))
+        _check_series(space, onto, patch)
+    return with_relies(space, onto, patch, progress) if relies else patch
+
+
+def _changes(
+    space: Workspace, on: Tag | str, diff: bytes, strip: int | None, progress: Progress = SILENT
+) -> list[FileChange]:
+    """What the diff makes of a release or of a branch of the store; raise UsageError when it does not fit."""
+    strip = strip_of(diff, space.store.files(on)) if strip is None else strip
+    changes = space.store.apply_diff(on, diff, strip=strip)
     if not changes:
         raise UsageError("the diff changes nothing")
     for old, new in copies(changes):
         progress.note(f"`{new}` is `{old}` under another name: its text is upstream's and now stands in the patch")
-    told = {"title": name, "why": WHY, "removal": REMOVAL, **told, **{k: v for k, v in header.items() if v}}
-    patch = Patch(name=name, hunks=derived(space, onto, name, changes, progress), **told)  # type: ignore[arg-type]
-    _check_series(space, onto, patch)
-    if relies:
-        patch = with_relies(space, onto, patch, progress)
-    with Editor(space.root, check=check_pattern) as editor:
-        editor.add_patch(patch)
-        editor.commit()
+    return changes
+
+
+def _on_top(
+    space: Workspace, onto: Tag, patch: Patch, diff: bytes, strip: int | None, alone: UsageError, progress: Progress
+) -> Patch:
+    """The patch of a diff that was made on top of the series; raise UsageError when it was not either."""
+    now = placed_series(space, space.series, onto, progress)
+    branch = write_branch(space, now, f"rebasekit-below/{patch.name}/{onto}")
+    try:
+        changes = _changes(space, branch, diff, strip, progress)
+    except UsageError as error:
+        same = error.message == alone.message
+        told = alone.message if same else f"{alone.message}; and on top of the series: {error.message}"
+        raise UsageError(told, hint=alone.hint) from None
+    found = [Found(change.path, change.new, change.executable) for change in changes]
+    patch = reworked(space, onto, patch, now, found)
+    result = carry(space, onto, series=replace(space.series, patches=(*space.series.patches, patch)))
+    for file in found:
+        if result.outcomes.tree.bytes().get(file.path, space.store.read(onto, file.path)) != file.data:
+            raise StateError(f"the change of `{file.path}` cannot be said as hunks")
     return patch
 
 
@@ -72,19 +139,6 @@ def copies(changes: Sequence[FileChange]) -> list[tuple[str, str]]:
     gone = [(c.path, set((c.old or b"").splitlines())) for c in changes if c.new is None]
     made = [(c.path, set((c.new or b"").splitlines())) for c in changes if c.old is None]
     return [(old, new) for old, was in gone for new, now in made if was and len(was & now) * 2 > len(was | now)]
-
-
-def read_diff(source: str, onto: Tag, prefix: str) -> bytes:
-    """The diff that `SOURCE` names; raise UsageError."""
-    if source == "-":
-        return sys.stdin.buffer.read()
-    path = Path(source)
-    if path.is_file():
-        return path.read_bytes()
-    repository, sign, branch = source.rpartition("#")
-    if sign and repository and branch:
-        return branch_diff(repository, branch, onto.name, prefix)
-    raise UsageError(f"there is no file `{source}`", hint="rebasekit import --help")
 
 
 def derived(

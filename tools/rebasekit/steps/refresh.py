@@ -60,7 +60,7 @@ def refresh(
         if not dry_run:
             _catch_up(space, tree, work, now, progress)
         return Refreshed(old.name, tag, ())
-    new = _reworked(space, tag, old, now, found)
+    new = reworked(space, tag, old, now, found)
     series = _with(space.series, new)
     result = carry(space, tag, series=series)
     lost = _prove(space, result, new, found, tree)
@@ -82,7 +82,7 @@ def _catch_up(space: Workspace, tree: Worktree, work: Work, now: Result, progres
         progress.note(f"{', '.join(f'`{path}`' for path in written)} was brought up to date with the patches below")
 
 
-def _reworked(space: Workspace, tag: Tag, old: Patch, now: Result, found: list[Found]) -> Patch:
+def reworked(space: Workspace, tag: Tag, old: Patch, now: Result, found: list[Found]) -> Patch:
     """The patch with every changed file's hunks made to fit."""
     stages = [stage for stage in now.outcomes.stages if stage.patch.name != old.name]
     below = stages[-1].changes if stages else {}

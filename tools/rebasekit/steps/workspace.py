@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
 from rebasekit.edit.patterns import parse_pattern
-from rebasekit.errors import UsageError
 from rebasekit.model.hunk import Form, Hunk, Patch, Series
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag, in_range, parse_range
 from rebasekit.patches.load import load
+from rebasekit.patches.names import find_hunk, find_patch
 from rebasekit.upstream.store import Store
 
 
@@ -38,6 +37,12 @@ class Workspace:
         """The series as it is on disk; raise PatchsetError with everything that is wrong with it."""
         return load(self.patchset, check=check_pattern).series
 
+    def with_series(self, series: Series) -> Workspace:
+        """The same place with another series than the one on disk."""
+        other = replace(self)
+        vars(other)["series"] = series  # where `cached_property` keeps it
+        return other
+
     @cached_property
     def store(self) -> Store:
         return Store.open(self.cache, self.series.source)
@@ -49,22 +54,11 @@ class Workspace:
 
     def hunk(self, name: str) -> Hunk:
         """A hunk by `patch/id` or by an id that only one patch has; raise UsageError with the closest names."""
-        hunks = self.series.hunks()
-        found = [h for h in hunks if h.name == name] or [h for h in hunks if h.id == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise UsageError(f"`{name}` is in {len(found)} patches", hint=f"name one: `{found[0].name}`")
-        close = get_close_matches(name, [h.name for h in hunks] + [h.id for h in hunks], n=1, cutoff=0.4)
-        raise UsageError(
-            f"there is no hunk `{name}`", hint=f"`rebasekit show {close[0]}`" if close else "rebasekit list"
-        )
+        return find_hunk(self.series, name)
 
     def patch(self, name: str) -> Patch:
-        for patch in self.series.patches:
-            if patch.name == name:
-                return patch
-        raise UsageError(f"there is no patch `{name}`", hint="rebasekit list")
+        """A patch by its name; raise UsageError with the closest names."""
+        return find_patch(self.series, name)
 
     def only(self, names: list[str] | None) -> Series:
         """The series, or some of its patches with what they depend on."""

@@ -91,9 +91,8 @@ def find(space: Workspace, patch: str | None) -> Worktree:
         return trees[0]
     if trees:
         raise UsageError(f"`{patch}` has {len(trees)} open worktrees", hint=f"cd {trees[0].folder}")
-    if patch not in {p.name for p in space.series.patches}:
-        raise UsageError(f"there is no patch `{patch}`", hint="rebasekit list")
-    raise UsageError(f"`{patch}` has no open worktree", hint=f"rebasekit edit {patch}")
+    name = space.patch(patch).name
+    raise UsageError(f"`{name}` has no open worktree", hint=f"rebasekit edit {name}")
 
 
 @dataclass(frozen=True)

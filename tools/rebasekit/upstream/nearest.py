@@ -9,7 +9,12 @@ from rebasekit.model.tag import Tag
 
 
 def nearest(tag: Tag, tags: Sequence[Tag], count: int = 3) -> list[Tag]:
-    """The tags around `tag` in version order: the one above and those below, as many as `count`."""
+    """The tags around `tag` in version order: the one above and those below, as many as `count`.
+
+    One that is the same version in other words (`v1.2` for `v1.2.0`) is the only one.
+    """
+    if same := [other for other in tags if not other < tag and not tag < other]:
+        return same
     below = [other for other in sorted(tags) if other < tag]
     above = [other for other in sorted(tags) if tag < other]
     chosen = below[-(count - min(1, len(above))) :] + above[:1]

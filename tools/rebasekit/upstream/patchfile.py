@@ -125,18 +125,25 @@ def branch_diff(repository: str, branch: str, tag: str, prefix: str) -> bytes:
 
     The repository has to be a local path: fetching a fork is `git fetch`'s work.
     """
+    return _asked(repository, branch, tag, prefix, "diff", f"{tag}^{{commit}}", f"{branch}^{{commit}}")
+
+
+def branch_mails(repository: str, branch: str, tag: str, prefix: str) -> bytes:
+    """The commits from a release to a branch as mails, merges left out; raise as `branch_diff`."""
+    return _asked(repository, branch, tag, prefix, "format-patch", "--stdout", f"{tag}^{{commit}}..{branch}^{{commit}}")
+
+
+def _asked(repository: str, branch: str, tag: str, prefix: str, verb: str, *what: str) -> bytes:
     folder = Path(repository).absolute()
     if not folder.is_dir():
         raise UpstreamError(f"`{repository}` is not a folder", hint=f"git clone {repository} DIR")
     env = command.environment(None) | {"GIT_CEILING_DIRECTORIES": os.fspath(folder.parent)}
-    args = ["diff", "--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"]
+    args = [verb, "--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"]
     args += ["--src-prefix=a/", "--dst-prefix=b/", *([f"--relative={prefix}"] if prefix else [])]
     for name in (tag, branch):
         if name.startswith("-") or not re.fullmatch(r"[0-9A-Za-z_./+~^@{}-]{1,200}", name):
             raise UsageError(f"`{name}` is not a revision")
     try:
-        return command.run(
-            [*args, f"{tag}^{{commit}}", f"{branch}^{{commit}}", "--"], git_dir=None, cwd=folder, env=env
-        )
+        return command.run([*args, *what, "--"], git_dir=None, cwd=folder, env=env)
     except command.GitFailed as error:
         raise UpstreamError(f"`{repository}` has no diff from `{tag}` to `{branch}`: {error.message}") from None

@@ -123,6 +123,6 @@ class Store(Repository):
     def _source(self) -> Source:
         return self._pypi or GitSource(self.source.url, self.source.prefix, self.git_dir)
 
-    def apply_diff(self, tag: Tag, diff: bytes, *, strip: int = 1) -> list[FileChange]:
-        """What a diff makes of a release; raise UsageError when it does not fit exactly. Writes nothing."""
-        return apply_diff(self.git_dir, self.commit(tag), diff, strip=strip)
+    def apply_diff(self, revision: Revision, diff: bytes, *, strip: int = 1) -> list[FileChange]:
+        """What a diff makes of a revision; raise UsageError when it does not fit exactly. Writes nothing."""
+        return apply_diff(self.git_dir, self.commit(revision), diff, strip=strip)
