@@ -347,6 +347,94 @@ OVERRIDE = """
     """
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "partial(f, x=2)",
+        "functools.partial(f, x=2)",
+        "pool.submit(f, 1, x=2)",
+        "asyncio.to_thread(f, 1, x=2)",
+        "loop.run_in_executor(None, f, 1, 2, 3)",
+        "threading.Thread(target=f, args=(1,), kwargs={'x': 2})",
+        "Process(target=f, args=(1, 2, 3))",
+    ],
+)
+def test_call_that_somebody_else_makes(check: Check, use: str) -> None:
+    ours = f"from functools import partial\nfrom pkg.a import f\ndef g(pool, loop):\n    {use}"
+    old = {"pkg/a.py": "def f(a, x=1, z=0): ...\n"}
+    assert kinds(check(old, {"pkg/a.py": "def f(a, other=1): ...\n"}, ours)) == ["signature-changed"]
+    assert kinds(check(old, {"pkg/a.py": "def f(a, x=1, z=0, more=2): ...\n"}, ours)) == []
+
+
+def test_partial_leaves_room(check: Check) -> None:
+    """What the partial leaves out its caller may give; nobody can give what a thread's arguments leave out."""
+    old, new = {"pkg/a.py": "def f(a): ...\n"}, {"pkg/a.py": "def f(a, b): ...\n"}
+    head = "from pkg.a import f\n"
+    assert kinds(check(old, new, f"{head}from functools import partial\ng = partial(f, 1)")) == []
+    assert kinds(check(old, new, f"{head}t = Thread(target=f, args=(1,))")) == ["signature-changed"]
+    assert kinds(check(old, new, f"{head}def g(args):\n    t = Thread(target=f, args=args)")) == []
+
+
+@pytest.mark.parametrize("name", ["pkg.a.C.m", "pkg.a:C.m", "pkg.b"])
+def test_string_that_names_something(check: Check, name: str) -> None:
+    old = {"pkg/a.py": "class C:\n    def m(self): ...\n", "pkg/b.py": "x = 1\n"}
+    ours = f"def f(mock):\n    return mock.patch('{name}')"
+    assert kinds(check(old, {"pkg/a.py": "class C: ...\n"}, ours)) == ["api-gone"]
+    assert kinds(check(old, old, ours)) == []
+    assert kinds(check(old, {"pkg/a.py": "class C: ...\n"}, ours.replace("pkg.", "other."))) == []
+
+
+def test_function_that_is_no_context_manager_any_more(check: Check) -> None:
+    managed = "from contextlib import contextmanager\n@contextmanager\ndef f(): ...\n"
+    ours = "from pkg.a import f\nwith f():\n    pass"
+    assert message(check({"pkg/a.py": managed}, {"pkg/a.py": "def f(): ...\n"}, ours)).endswith(
+        "is not a context manager in v2"
+    )
+    assert kinds(check({"pkg/a.py": managed}, {"pkg/a.py": managed}, ours)) == []
+
+
+def test_function_that_another_takes_the_place_of(check: Check) -> None:
+    old, ours = {"pkg/a.py": "def f(a): ...\n"}, "from pkg.a import f\nf(1)"
+    for below in ("f = max\n", "f = other(2)\n"):
+        assert "is replaced after its definition" in message(
+            check(old, {"pkg/a.py": old["pkg/a.py"] + below}, ours)
+        ).replace(" (2 places)", "")
+    for below in ("f = wrap(f)\n", "if fast():\n    f = max\n", "g = f\n"):
+        assert kinds(check(old, {"pkg/a.py": old["pkg/a.py"] + below}, ours)) == []
+
+
+ABSTRACT = "from abc import ABC, abstractmethod\nclass B(ABC):\n    @abstractmethod\n    def x(self): ...\n"
+
+
+def test_base_that_asks_for_one_more_method(check: Check) -> None:
+    new = {"pkg/a.py": ABSTRACT + "    @abstractmethod\n    def y(self): ...\n"}
+    head = "from pkg.a import B\nclass Ours(B):\n"
+    found = check({"pkg/a.py": ABSTRACT}, new, f"{head}    def x(self): ...")
+    assert message(found) == "our class `Ours` has to define `B.y` in v2, or it cannot be built"
+    for body in ("    def x(self): ...\n    def y(self): ...", "    def x(self): ...\n    y = None"):
+        assert kinds(check({"pkg/a.py": ABSTRACT}, new, head + body)) == []
+    assert kinds(check({"pkg/a.py": ABSTRACT}, new, f"{head}    z = 1")) == []  # abstract itself, and meant to be
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("class C:\n    p = 1\n", "class C:\n    @property\n    def p(self): ...\n"),
+        (
+            "class C:\n    @property\n    def p(self): ...\n    @p.setter\n    def p(self, v): ...\n",
+            "class C:\n    @property\n    def p(self): ...\n",
+        ),
+        ("@dataclass\nclass C:\n    p: int = 1\n", "@dataclass(frozen=True)\nclass C:\n    p: int = 1\n"),
+    ],
+)
+def test_attribute_that_cannot_be_assigned_any_more(check: Check, before: str, after: str) -> None:
+    ours = "from pkg.a import C\ndef f(c: C):\n    c.p = 1"
+    assert "cannot be assigned in v2" in message(check({"pkg/a.py": before}, {"pkg/a.py": after}, ours))
+    assert kinds(check({"pkg/a.py": after}, {"pkg/a.py": before}, ours)) == []
+    read = "from pkg.a import C\ndef f(c: C):\n    return c.p"
+    assert kinds(check({"pkg/a.py": before}, {"pkg/a.py": after}, read)) == []
+
+
 def test_override_whose_base_grew(check: Check) -> None:
     """Case 21."""
     old = {"pkg/base.py": BASE.format(more="")}
@@ -392,6 +480,36 @@ def test_constant_with_another_value(check: Check) -> None:
     found = check({"pkg/a.py": "GRID = 64\n"}, {"pkg/a.py": "GRID = 128\n"}, "from pkg.a import GRID\nprint(GRID)")
     assert kinds(found) == ["value-renamed"]
     assert "was 64 and is 128" in message(found)
+
+
+@pytest.mark.parametrize(("old", "new"), [("['a', 'b']", "['a']"), ("{'a': 1}", "{'a': 2}"), ("(2, 13)", "(2, 14)")])
+def test_list_with_other_entries(check: Check, old: str, new: str) -> None:
+    """What a table holds is upstream's business: eleven such changes in four SGLang releases concerned nobody."""
+    ours = "from pkg.a import KINDS\ndef f(kind):\n    return kind in KINDS"
+    assert kinds(check({"pkg/a.py": f"KINDS = {old}\n"}, {"pkg/a.py": f"KINDS = {new}\n"}, ours)) == []
+
+
+def test_key_of_a_table_that_is_gone(check: Check) -> None:
+    ours = "from pkg.a import KINDS\nKINDS['a']"
+    old = {"pkg/a.py": "KINDS = {'a': 1, 'b': 2}\n"}
+    assert message(check(old, {"pkg/a.py": "KINDS = {'c': 1, 'b': 2}\n"}, ours)) == "`KINDS` has no 'a' in v2"
+    assert kinds(check(old, {"pkg/a.py": "KINDS = {'a': 3}\n"}, ours)) == []
+    assert kinds(check(old, {"pkg/a.py": "KINDS = {**other, 'b': 2}\n"}, ours)) == []
+
+
+def test_name_that_a_star_import_passes_on(check: Check) -> None:
+    old = {"pkg/a.py": "from other import Config\n"}
+    new = {"pkg/a.py": "from pkg.b import *\n", "pkg/b.py": "from other import Config\n"}
+    assert kinds(check(old, new, "from pkg.a import Config")) == []
+    assert kinds(check(old, {**new, "pkg/b.py": "x = 1\n"}, "from pkg.a import Config")) == ["api-gone"]
+
+
+def test_twin_of_what_is_gone(check: Check) -> None:
+    """It is no move, and it is still what a person looks for."""
+    twin = {"pkg/b.py": "def f(): ...\n"}
+    found = check({**twin, "pkg/a.py": "def f(): ...\n"}, {**twin, "pkg/a.py": "x = 1\n"}, "from pkg.a import f")
+    assert kinds(found) == ["api-gone"]
+    assert message(found) == "`pkg.a.f` is not in v2; `pkg.b.f` was there before and still is"
 
 
 def test_listed_uses(check: Check) -> None:
@@ -490,6 +608,14 @@ def test_attribute_that_only_our_lines_gave(check: Check) -> None:
     """What another line of ours assigned on the pin is not upstream's to lose."""
     ours = "def build(x):\n    x.finish_stack = 0\ndef use(x):\n    return x.finish_stack"
     assert kinds(check({"pkg/main.py": ""}, {"pkg/main.py": "x = 1\n"}, ours)) == []
+
+
+def test_attribute_of_another_packages_object(check: Check) -> None:
+    """Upstream declared the name for a class of its own; this object is somebody else's."""
+    old = {"pkg/a.py": "class C:\n    finish_stack = 0\n"}
+    ours = "import other\ndef f():\n    x = other.make(1)\n    x.finish_stack\n    x.y.finish_stack"
+    assert kinds(check(old, {"pkg/a.py": "class C: ...\n"}, ours)) == []
+    assert kinds(check(old, {"pkg/a.py": ""}, "def f(x):\n    x.__len__()\n    return x.__finish__")) == []
 
 
 def test_attribute_that_never_was_upstreams(check: Check) -> None:

@@ -105,11 +105,13 @@ class Catalog:
         file = self.facts.program.file(index) if index is not None else None
         if file is None or not len(file):
             return False
-        for item in file.top[0].get(api.name, ()):
+        imports = file.top[0]
+        for item in (*imports.get(api.name, ()), *imports.get("*", ())):
             source = self.facts.resolver.sources(file, item)[0]
-            if item[2] is None or source.kind == "external":
+            if item[0] != "*" and (item[2] is None or source.kind == "external"):
                 return True
-            if depth and source.kind == "module" and self._passed_on(Api(source.name, "", item[2]), depth - 1):
+            name = api.name if item[0] == "*" else item[2]
+            if depth and source.kind == "module" and name and self._passed_on(Api(source.name, "", name), depth - 1):
                 return True
         return False
 
@@ -138,6 +140,35 @@ class Catalog:
             program = self.facts.program
             return [of_function(self.facts, s, bound_by(program.scope(s), on_class)) for s in found.scopes]
         return []
+
+    def managed(self, found: Found) -> bool:
+        """Whether a function is a context manager by its decorator."""
+        decorators = {d.rpartition(".")[2] for s in found.scopes for d in self.facts.program.scope(s).decorators}
+        return bool(decorators & {"contextmanager", "asynccontextmanager"})
+
+    def rebound(self, found: Found) -> str:
+        """What the module puts in the place of a function below its definition, whatever happens; empty if nothing.
+
+        `f = wrap(f)` keeps the function.
+        """
+        if found.kind != "function" or len(found.scopes) != 1:
+            return ""
+        head, file = self.facts.program.scope(found.scopes[0]), self.facts.program.file_of(found.scopes[0])
+        for line, guard, target, _ref, _note, text in file.raw_assigns(0):
+            if target == head.name and line > head.end and not guard and text and head.name not in text:
+                return str(text)
+        return ""
+
+    def assignable(self, found: Found) -> bool:
+        """Whether an attribute can be assigned: no property without a setter, no field of a frozen class."""
+        program = self.facts.program
+        if found.kind == "property":
+            decorators = [d for scope in found.scopes for d in program.scope(scope).decorators]
+            return any(text.endswith((".setter", "cached_property")) for text in decorators)
+        if found.kind != "attribute" or found.holder is None:
+            return True
+        made = [d for owner in self.facts.hierarchy.order(found.holder) for d in program.scope(owner).decorators]
+        return not any("dataclass" in text and "frozen=True" in text.replace(" ", "") for text in made)
 
     def parse_dotted(self, dotted: str) -> Api | None:
         """`pkg.mod.Class.member` as an API: the longest module that the tree has, then what is inside."""

@@ -61,6 +61,18 @@ def global_text(facts: Facts, index: int, name: str) -> str | None:
     return next(iter(texts)) if len(texts) == 1 else None
 
 
+def keys(text: str | None) -> frozenset[str] | None:
+    """The keys of a dictionary display; None for anything else, and when more come from elsewhere."""
+    try:
+        node = ast.parse(text, mode="eval").body if text else None
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(node, ast.Dict):
+        return None
+    found = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return frozenset(found) if len(found) == len(node.keys) else None
+
+
 def literal(text: str | None) -> object:
     """The value of a literal, or `literal` itself (never equal to one) for anything else."""
     if text is None:

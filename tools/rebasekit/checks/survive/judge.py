@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rebasekit.checks.survive.api import Api, Found
 from rebasekit.checks.survive.catalog import Catalog
-from rebasekit.checks.survive.choices import accepted, global_text, literal
+from rebasekit.checks.survive.choices import accepted, global_text, keys, literal
 from rebasekit.checks.survive.meaning import Meaning, shape
 from rebasekit.checks.survive.moves import Moves
 from rebasekit.checks.survive.signature import Misfit, Part, Shape, Signature
@@ -82,6 +82,8 @@ class Judge:
         holder = self.old.owner_class(api)
         if holder is not None and self.old.facts.hierarchy.is_enum(holder) and self.new.owner_class(api) is not None:
             return self._enum(api, holder, hint)
+        if not move and not api.owner and api.name and (twin := self.moves.twin(api)):
+            hint = f"; `{twin}` was there before and still is"
         if api.owner and self.new.owner_class(api) is None:
             hint = f", nor is its class `{api.owner}`{hint}"
         return Trouble(GONE, api.dotted, f"`{api.short}` is not in {self.tag}{hint}")
@@ -99,13 +101,20 @@ class Judge:
         hint = f"; its value {text} is `{same[0]}` now" if same else hint
         return Trouble(VALUE, api.dotted, f"`{api.short}` is no member in {self.tag}{hint}")
 
-    def changes(self, old: Meaning, new: Found, called: bool) -> Iterator[Trouble]:
+    def changes(self, old: Meaning, new: Found, node: ast.AST | None, called: bool) -> Iterator[Trouble]:
         """The API is there: is it still the same kind of thing, with the same value?"""
         was, api = old.found, old.api
         assert was is not None and api is not None
         kinds = {was.kind, new.kind}
         if "method" in kinds and kinds & {"property", "attribute"} and (called or was.kind != "method"):
-            yield Trouble(SIGNATURE, api.dotted, f"`{api.short}` was a {was.kind} and is a {new.kind} in {self.tag}")
+            was_kind, kind = (f"{'an' if k == 'attribute' else 'a'} {k}" for k in (was.kind, new.kind))
+            yield Trouble(SIGNATURE, api.dotted, f"`{api.short}` was {was_kind} and is {kind} in {self.tag}")
+        elif isinstance(getattr(node, "ctx", None), ast.Store) and not self.new.assignable(new):
+            if self.old.assignable(was):
+                text = f"`{api.short}`, which our line assigns, cannot be assigned in {self.tag}"
+                yield Trouble(SIGNATURE, api.dotted, text)
+        elif kinds <= {"function", "method"}:
+            yield from self._function(api, was, new, called)
         elif was.kind == new.kind == "global":
             yield from self._value(api, self._global(self.old, was.api), self._global(self.new, new.api))
         elif was.kind == new.kind == "attribute" and old.on_class and was.holder is not None and new.holder is not None:
@@ -115,13 +124,31 @@ class Judge:
             )
             yield from self._value(api, before, after)
 
+    def _function(self, api: Api, was: Found, new: Found, called: bool) -> Iterator[Trouble]:
+        before, after = self.old.managed(was), self.new.managed(new)
+        if called and before != after:
+            text = f"`{api.short}` is {'' if after else 'not '}a context manager in {self.tag}"
+            yield Trouble(SIGNATURE, api.dotted, text)
+        instead = self.new.rebound(new)
+        if instead and not self.old.rebound(was):
+            text = f"`{api.short}` is replaced after its definition by `{instead}` in {self.tag}"
+            yield Trouble(SIGNATURE, api.dotted, text)
+
     def _global(self, catalog: Catalog, api: Api) -> str | None:
         index = catalog.facts.program.modules.get(api.module)
         return global_text(catalog.facts, index, api.name) if index is not None else None
 
+    def key(self, key: str, was: Api, now: Api) -> Iterator[Trouble]:
+        """A key that a table had and no longer has."""
+        before, after = keys(self._global(self.old, was)), keys(self._global(self.new, now))
+        if before and after is not None and key in before and key not in after:
+            name = was.name
+            yield Trouble(VALUE, f"{was.dotted}[{key}]", f"`{name}` has no {key!r} in {self.tag}")
+
     def _value(self, api: Api, before: str | None, after: str | None) -> Iterator[Trouble]:
         one, other = literal(before), literal(after)
-        if one is not literal and one != other and one is not None:
+        # what a list or a table holds is upstream's business: a key of it that we ask for is looked at by itself
+        if one is not literal and one != other and not isinstance(one, (list, tuple, set, dict, type(None))):
             shown = after if after is not None else "not a constant"
             yield Trouble(VALUE, api.dotted, f"the value of `{api.short}` was {before} and is {shown} in {self.tag}")
 

@@ -24,7 +24,7 @@ def listed(judge: Judge, dotted: str) -> Iterator[Trouble]:
     if trouble is not None:
         yield trouble
     elif found is not None:
-        yield from judge.changes(Meaning(api, was), found, was.kind == "method")
+        yield from judge.changes(Meaning(api, was), found, None, was.kind == "method")
         yield from _call(judge, api, was, found)
 
 

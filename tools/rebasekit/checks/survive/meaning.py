@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from dataclasses import dataclass
 
 from rebasekit.checks.survive.api import Api, Found
@@ -10,8 +11,9 @@ from rebasekit.checks.survive.catalog import Catalog
 from rebasekit.checks.survive.hints import replaced
 from rebasekit.checks.survive.refs import to_ref
 from rebasekit.checks.survive.signature import Shape
-from rebasekit.checks.survive.sites import Site
+from rebasekit.checks.survive.sites import Site, dotted_string
 from rebasekit.facts.records import Ref
+from rebasekit.facts.resolve import Entity
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,16 @@ def meaning(catalog: Catalog, site: Site) -> Meaning:
         return _attribute(catalog, site, node.value, node.attr)
     if isinstance(node, ast.Call):
         return _callee(catalog, site, node)
+    if name := dotted_string(node):
+        return _string(catalog, name)
     return NOTHING
+
+
+def _string(catalog: Catalog, name: str) -> Meaning:
+    """A string that names something of the tree; nothing is known of one that names nothing."""
+    api = catalog.parse_dotted(name)
+    found = catalog.find(api) if api is not None else None
+    return Meaning(api, found, bound=False) if found is not None else NOTHING
 
 
 def _imported(catalog: Catalog, site: Site, alias: ast.alias) -> Meaning:
@@ -119,10 +130,30 @@ def _super(catalog: Catalog, scope: int, name: str) -> Meaning:
     return UNKNOWN
 
 
-def _foreign(catalog: Catalog, scope: int, chain: str) -> bool:
-    """Whether a chain starts in another package (`torch.cuda`), or at a builtin."""
+def _foreign(catalog: Catalog, scope: int, chain: str, depth: int = 3) -> bool:
+    """Whether a chain starts in another package (`torch.cuda`), at a builtin, or at what a call of those gave."""
     root = chain.partition(".")[0]
-    return all(entity.kind == "external" for entity in catalog.facts.resolver.name(scope, root))
+    found = catalog.facts.resolver.name(scope, root)
+    return bool(found) and all(
+        entity.kind == "external" or (depth > 0 and _made_elsewhere(catalog, entity, depth - 1)) for entity in found
+    )
+
+
+def _made_elsewhere(catalog: Catalog, entity: Entity, depth: int) -> bool:
+    """Whether a local variable only ever holds what calls into other packages give."""
+    if entity.kind != "local" or any(
+        p.name == entity.name for p in catalog.facts.program.scope(entity.scope).parameters
+    ):
+        return False
+    values = [a.value for a in catalog.facts.program.body(entity.scope).assigns if a.target == entity.name]
+    return bool(values) and all(
+        isinstance(v, tuple)
+        and v[0] == "r"
+        and isinstance(v[1], str)
+        and not hasattr(builtins, v[1].partition(".")[0])  # `next(…)`, `getattr(…)` pass on what they are given
+        and _foreign(catalog, entity.scope, v[1], depth)
+        for v in values
+    )
 
 
 def _callee(catalog: Catalog, site: Site, node: ast.Call) -> Meaning:

@@ -115,13 +115,14 @@ class Members:
 
     def names(self, class_id: int) -> set[str]:
         """Every member name of the class, inherited ones too."""
-        found: set[str] = set()
-        for owner in self.facts.hierarchy.order(class_id):
-            index, local = self.facts.program.locate(owner)
-            file = self.facts.program.file(index)
-            found |= set(file.children.get(local, {})) | set(self.facts.types.written(owner))
-            found |= set(str(file.heads[local][10]).split())
-        return found
+        return {name for owner in self.facts.hierarchy.order(class_id) for name in self.names_of(owner)}
+
+    def names_of(self, owner: int) -> set[str]:
+        """Member names that one class gives itself."""
+        index, local = self.facts.program.locate(owner)
+        file = self.facts.program.file(index)
+        found = set(file.children.get(local, {})) | set(self.facts.types.written(owner))
+        return found | set(str(file.heads[local][10]).split())
 
     def opaque(self, class_id: int) -> bool:
         """Whether the class makes up attributes as it goes, or its module builds it anew after its body."""

@@ -84,6 +84,16 @@ class Moves:
                 found.append(api)
         return list(dict.fromkeys(found))
 
+    def twin(self, api: Api) -> str:
+        """The only other top-level definition of that name, which was there before; empty when there is not one."""
+        facts = self.new.facts
+        found = {
+            facts.dotted(scope)
+            for scope in facts.definitions(api.name)
+            if "." not in facts.program.scope(scope).name and not facts.settings.test_pattern.search(facts.path(scope))
+        }
+        return found.pop() if len(found) == 1 else ""
+
     def _globals(self, api: Api) -> list[Api]:
         """Where the new tree's users of a module-level name get it from."""
         facts = self.new.facts

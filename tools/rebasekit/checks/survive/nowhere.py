@@ -27,6 +27,8 @@ class Nowhere:
         A name that upstream still reads somewhere may be another package's, such as `close` of a file. An attribute
         that only `setattr` makes is not seen: what is told is then for a person to wave through.
         """
+        if name.startswith("__") and name.endswith("__"):
+            return False  # a protocol of Python's
         found = self._known.get(name)
         if found is None:
             found = self._known[name] = not self._there(name) and self._given(name)

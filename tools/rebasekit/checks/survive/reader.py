@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rebasekit.checks.survive.api import Api, NotRead
+from rebasekit.checks.survive.bases import base_troubles
 from rebasekit.checks.survive.catalog import Catalog
 from rebasekit.checks.survive.choices import accepted
 from rebasekit.checks.survive.hunks import Sight, UsedHunk
@@ -16,7 +17,7 @@ from rebasekit.checks.survive.meaning import Meaning, by_name, meaning
 from rebasekit.checks.survive.nowhere import Nowhere
 from rebasekit.checks.survive.overrides import override_troubles
 from rebasekit.checks.survive.refs import to_ref
-from rebasekit.checks.survive.sites import Site, SiteReader
+from rebasekit.checks.survive.sites import Site, SiteReader, table_key
 from rebasekit.model.finding import Finding
 
 
@@ -99,6 +100,10 @@ class Reader:
         node = site.node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from override_troubles(self.judge, site, other)
+        elif isinstance(node, ast.ClassDef):
+            yield from base_troubles(self.judge, site, other)
+        elif isinstance(node, ast.Subscript):
+            yield from self._keyed(node, site, other)
         elif isinstance(node, ast.Compare):
             yield from self._compared(node, site, other)
         else:
@@ -128,8 +133,8 @@ class Reader:
         elif found is not None and isinstance(site.node, ast.Call):
             if not by_name(site.node):
                 yield from self.judge.call(site.node, was, found)
-        elif found is not None:
-            yield from self.judge.changes(was, found, site.called)
+        elif found is not None and isinstance(site.node, (ast.Name, ast.Attribute)):
+            yield from self.judge.changes(was, found, site.node, site.called)
 
     def _nowhere(self, node: ast.AST) -> Iterator[Trouble]:
         if isinstance(node, ast.Attribute) and self.nowhere.gone(node.attr):
@@ -154,6 +159,14 @@ class Reader:
         elif self.judge.new.find(api) is None:
             text = f"`{api.dotted}` is not in {self.judge.tag}"
             yield Trouble(GONE, api.dotted, text)
+
+    def _keyed(self, node: ast.Subscript, site: Site, other: Site | None) -> Iterator[Trouble]:
+        """`TABLE["key"]` of a table that upstream spells out."""
+        here = replace(site, node=node.value)
+        was = meaning(self.judge.old, here)
+        now = meaning(self.judge.new, replace(other, node=node.value)) if other is not None else was
+        if was.found is not None and now.found is not None and was.found.kind == now.found.kind == "global":
+            yield from self.judge.key(table_key(node), was.found.api, now.found.api)
 
     def _compared(self, node: ast.Compare, site: Site, other: Site | None) -> Iterator[Trouble]:
         """`x.mode == "name"`: is that still a value of `mode`?"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +11,11 @@ from functools import lru_cache
 
 from rebasekit.checks.survive.api import NotRead
 from rebasekit.checks.survive.hints import Hints, hints
+from rebasekit.checks.survive.passing import passed_on
 from rebasekit.facts.parse import Parsed, Unread, parse
 from rebasekit.facts.program import FileFacts
 
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)?")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -93,11 +96,16 @@ class SiteReader:
             given = [self._own(part) for part in (node.func, *node.args, *node.keywords)]
             if line or any(given):
                 yield Site(node, scope, line or next(filter(None, given)), function=self.function)
+            for call in passed_on(node):
+                if line or any(self._own(part) for part in (call.func, *call.args, *call.keywords)):
+                    yield Site(call, scope, line or node.lineno, function=self.function)
             yield from self._visit(node.func, scope, typing_only, called=True)
             for child in (*node.args, *node.keywords):
                 yield from self._visit(child, scope, typing_only)
             return
-        if line and isinstance(node, (ast.Name, ast.Attribute, ast.Compare)):
+        if line and (
+            isinstance(node, (ast.Name, ast.Attribute, ast.Compare)) or dotted_string(node) or table_key(node)
+        ):
             yield Site(node, scope, line, called, function=self.function)
         yield from self._block(node, scope, typing_only)
 
@@ -105,7 +113,7 @@ class SiteReader:
         assert isinstance(node, _DEFINITIONS)
         local = self.ids.get((node.lineno, node.name))
         inner = scope if local is None else self.first + local
-        if line and not isinstance(node, ast.ClassDef):
+        if line:
             yield Site(node, inner, line)
         outer: list[ast.AST] = list(node.decorator_list)
         if isinstance(node, ast.ClassDef):
@@ -136,6 +144,18 @@ def _hints(function: ast.AST) -> Hints:
 def _parsed(source: bytes) -> Parsed | Unread:
     """Several hunks of one file are read one after the other."""
     return parse(source)
+
+
+def dotted_string(node: ast.AST) -> str:
+    """`pkg.module.name` of a string that may name something, as `import_module` and mocks take it; else empty."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value.replace(":", ".") if isinstance(value, str) and _DOTTED.fullmatch(value) else ""
+
+
+def table_key(node: ast.AST) -> str:
+    """The key of `TABLE["key"]`; else empty."""
+    key = node.slice if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)) else None
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
 
 
 def _word(node: ast.AST) -> str:
