@@ -2,6 +2,7 @@
 
 A reported serving site is right when the truth has a serving site in that file on that line (or on one of the lines
 that it says may be cited). A serving site of the truth is found when a reported serving site is on one of its lines.
+A site that the truth leaves open counts for nothing; of a class that is marked `verdict_only`, only the verdict counts.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ class Score:
 
 def expected_verdicts(text: str) -> set[str]:
     """The verdicts that a sentence of the truth allows."""
-    if text.startswith("simulation-only"):
-        return {"simulation-only"}
+    for verdict in ("simulation-only", "subclass-only"):
+        if text.startswith(verdict):
+            return {verdict}
     if text.startswith("dead"):
         return {"unconstructed", "builder-uncalled"}
     return {"live"}
@@ -65,7 +67,13 @@ def score(truth: Mapping[str, Any], ask: Callable[[str], Answer], prefix: str = 
 
 
 def _lines(prefix: str, sites: Iterable[Mapping[str, Any]]) -> dict[Line, Mapping[str, Any]]:
-    return {(prefix + s["file"], line): s for s in sites for line in {s["line"], *s["all_lines"]}}
+    found = {}
+    for site in sites:
+        for line in {site["line"], *site["all_lines"]}:
+            found[prefix + site["file"], line] = site
+        for file, line in site.get("also", ()):
+            found[prefix + file, line] = site
+    return found
 
 
 def _score_class(total: Score, name: str, entry: Mapping[str, Any], answer: Answer, prefix: str) -> None:
@@ -74,10 +82,13 @@ def _score_class(total: Score, name: str, entry: Mapping[str, Any], answer: Answ
         total.verdicts += 1
     else:
         total.problems.append(f"{name}: verdict {answer['verdict']}, truth: {entry['verdict']}")
+    if entry.get("verdict_only"):
+        return
     serving = [s for s in entry["sites"] if s["liveness"].startswith("serving")]
     allowed = _lines(prefix, serving)
     others = _lines(prefix, [s for s in entry["sites"] if s not in serving])
-    reported = {(s["file"], s["line"]) for s in answer["sites"] if s["liveness"] == "serving"}
+    left_open = _lines(prefix, [s for s in entry["sites"] if s["liveness"] == "open"]).keys() - allowed.keys()
+    reported = {(s["file"], s["line"]) for s in answer["sites"] if s["liveness"] == "serving"} - left_open
     for line in sorted(reported):
         total.reported += 1
         if line in allowed:

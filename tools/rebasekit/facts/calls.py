@@ -16,6 +16,9 @@ _QUIET = frozenset(
         *("callable", "bytes", "divmod", "pow"),
     }
 )
+# Asking whether a module is there, or for its log, imports nothing.
+LOADED = "sys.modules"
+_ASKS = frozenset({"getLogger", "find_spec"})
 # A string that may name a module, class or function: "pkg.mod.Class", "pkg.mod:function".
 DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?::\w+)?$")
 
@@ -34,8 +37,10 @@ class CallReader(Reading):
         callee = self.read(node.func)
         if callee in _QUIET:
             return self._quiet(node)
+        if callee.__class__ is str and (callee.rpartition(".")[2] in _ASKS or callee.startswith(LOADED)):
+            return self._asked(node, callee)
         read = self.read
-        args = tuple([read(arg) for arg in node.args]) if node.args else ()
+        args = tuple([read(arg) if arg.__class__ is not ast.Starred else self._spread(arg) for arg in node.args])
         keywords = tuple([(k.arg, read(k.value), k.value.lineno) for k in node.keywords]) if node.keywords else ()
         if callee == "getattr" and len(args) > 1:
             return self._getattr(args)
@@ -58,12 +63,21 @@ class CallReader(Reading):
                 if name.isidentifier():
                     self.scope.loads.setdefault(f"'{module}.{name}", node.lineno)
 
+    def _spread(self, node: ast.Starred) -> Ref:
+        """`*values`: an element of it, marked, for nobody knows how many there are."""
+        return ("s", self.read(node.value), "*")
+
     def _quiet(self, node: ast.Call) -> Ref:
         for arg in node.args:
             self.read(arg)
         for keyword in node.keywords:
             self.read(keyword.value)
         return None
+
+    def _asked(self, node: ast.Call, callee: str) -> Ref:
+        for arg in (*node.args, *[keyword.value for keyword in node.keywords]):
+            self.aside(arg)
+        return ("r", callee)
 
     def _getattr(self, args: tuple[Ref, ...]) -> Ref:
         base, name = args[0], args[1]

@@ -11,6 +11,12 @@ _WRAP = frozenset({"wraps", "update_wrapper", "partial", "signature", "iscorouti
 _STORE = frozenset({"append", "add", "insert", "setdefault", "update", "register", "extend", "appendleft", "put"})
 
 
+# Decorators from outside the tree that give back the class itself.
+_SAME = frozenset(
+    {"dataclass", "final", "runtime_checkable", "total_ordering", "unique", "deprecated", "skip", "skipIf"}
+)
+
+
 class Decorators:
     """Answers per decorator expression; remembers what it found per function."""
 
@@ -27,6 +33,23 @@ class Decorators:
             return True
         found = self.resolver.chain(scope, callee)
         return any(self._entity(entity) for entity in found)
+
+    def replaced(self, class_id: int, name: str) -> bool:
+        """Whether a decorator from outside the tree put something else in a class's place, as an actor's handle.
+
+        `name` is an attribute that running code asks it for: one that the class does not have is the handle's.
+        """
+        index, local = self.program.locate(class_id)
+        file = self.program.file(index)
+        head = file.heads[local]
+        start = self.program.first[index] + max(head[2], 0)
+        outside = (
+            decorator
+            for decorator in (text.partition("(")[0] for text in head[9])
+            if decorator.rpartition(".")[2] not in _SAME
+            and any(e.kind == "external" for e in self.resolver.chain(start, decorator))
+        )
+        return f" {name} " not in head[10] and next(outside, None) is not None
 
     def _entity(self, entity: Entity) -> bool:
         if entity.kind in ("global", "local"):

@@ -76,6 +76,8 @@ class DefinitionReader(ExpressionReader):
             inner.bound.update([p[0] for p in parameters])
         self.scope, self.guard = inner, 0
         self.block(node.body)
+        if not is_class and not inner.loose and leaves(node.body):
+            inner.flags += "r"
         self.scope, self.guard = outer_scope, outer_guard
 
     def parameters(self, args: ast.arguments) -> tuple[Any, ...]:
@@ -96,3 +98,16 @@ class DefinitionReader(ExpressionReader):
             return (arg.arg, kind, annotation, None, None, arg.lineno)
         ref = self.read(default)
         return (arg.arg, kind, annotation, self.text(default, 200), ref, default.lineno)
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    """Whether control never falls out of the end of this block."""
+    last = body[-1]
+    kind = last.__class__
+    if kind in (ast.Return, ast.Raise, ast.Continue, ast.Break):
+        return True
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and leaves(last.body) and leaves(last.orelse)
+    if isinstance(last, (ast.With, ast.AsyncWith)):
+        return leaves(last.body)
+    return False

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rebasekit.facts.bindings import BindingReader
-from rebasekit.facts.calls import DOTTED, CallReader
+from rebasekit.facts.calls import DOTTED, LOADED, CallReader
 from rebasekit.facts.records import Ref, refers
 
 _LONGEST_CONSTANT = 160
@@ -104,7 +104,10 @@ class ExpressionReader(CallReader, BindingReader):
 
     def subscript(self, node: ast.Subscript) -> Ref:
         base = self.read(node.value)
-        self.read(node.slice)
+        if base == LOADED:
+            self.aside(node.slice)  # asked for, not imported
+        else:
+            self.read(node.slice)
         return ("s", base) if base is not None else None
 
     def comprehension(self, node: Any) -> Ref:
@@ -156,10 +159,18 @@ class ExpressionReader(CallReader, BindingReader):
         return None
 
     def compare(self, node: ast.Compare) -> Ref:
-        self.read(node.left)
-        for other in node.comparators:
-            self.read(other)
+        for side in (node.left, *node.comparators):
+            self.aside(side)
         return None
+
+    def aside(self, node: ast.expr) -> None:
+        """Read an expression whose strings are compared or looked up: they name nothing that is imported."""
+        kind = node.__class__
+        if kind is ast.Tuple or kind is ast.List or kind is ast.Set:
+            for item in node.elts:  # type: ignore[attr-defined]
+                self.aside(item)
+        elif kind is not ast.Constant:
+            self.read(node)
 
     def formatted(self, node: ast.JoinedStr) -> Ref:
         for value in node.values:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from rebasekit.facts.definitions import DefinitionReader
+from rebasekit.facts.definitions import DefinitionReader, leaves
 from rebasekit.facts.parse import Parsed, Unread, parse
 from rebasekit.facts.records import MODULE, SCRIPT, refers
 from rebasekit.facts.writer import ScopeWriter, mentions
@@ -168,10 +168,11 @@ class FileReader(DefinitionReader):
             self.scope.returns.append((node.lineno, self.guard, ("d", (None, value, node.lineno))))
 
     def return_(self, node: ast.Return) -> None:
-        if node.value is not None:
-            value = self.read(node.value)
-            if refers(value):
-                self.scope.returns.append((node.value.lineno, self.guard, value))
+        value = self.read(node.value)
+        if node.value is not None and refers(value):
+            self.scope.returns.append((node.value.lineno, self.guard, value))
+        else:
+            self.scope.loose = True
 
     def raise_(self, node: ast.Raise) -> None:
         self.read(node.exc)
@@ -199,19 +200,6 @@ def is_main_test(node: ast.expr) -> bool:
         and isinstance(node.comparators[0], ast.Constant)
         and node.comparators[0].value == "__main__"
     )
-
-
-def leaves(body: list[ast.stmt]) -> bool:
-    """Whether control never falls out of the end of this block."""
-    last = body[-1]
-    kind = last.__class__
-    if kind in (ast.Return, ast.Raise, ast.Continue, ast.Break):
-        return True
-    if isinstance(last, ast.If):
-        return bool(last.orelse) and leaves(last.body) and leaves(last.orelse)
-    if isinstance(last, (ast.With, ast.AsyncWith)):
-        return leaves(last.body)
-    return False
 
 
 _STATEMENTS: dict[type[Any], Callable[[FileReader, Any], None]] = {

@@ -15,6 +15,7 @@ from typing import Any
 
 from rebasekit.facts.hierarchy import Hierarchy
 from rebasekit.facts.program import Program
+from rebasekit.facts.programs import HOME, programs
 from rebasekit.facts.records import CLASS, FUNCTION, SCRIPT
 from rebasekit.facts.resolve import Entity, Resolver
 from rebasekit.facts.scan import Origin, Scanner
@@ -43,12 +44,14 @@ class Reachability:
         self.line = array("i", [0]) * len(program)
         self.built: dict[int, int] = {}  # class to the level at which it was first built
         self.tests = [bool(settings.test_pattern.search(path)) for path in program.paths]
+        self._owners = programs(program, settings)
         self.level = SERVING
         self._certain: deque[int] = deque()
         self._guessed: deque[tuple[int, Origin]] = deque()
         self._deferred: list[tuple[int, Origin]] = []
-        self._demanded: dict[str, Origin] = {}
+        self._demanded: dict[str, dict[str, Origin]] = {}  # by name, then by whose code asks (see `programs`)
         self._on_class: dict[int, dict[str, Origin]] = {}
+        self._receivers: set[int] = set()  # classes on which class methods are called
         self._effective: set[int] = set()
         self.method_names: dict[str, list[int]] = {}
         self._scans = False
@@ -162,8 +165,15 @@ class Reachability:
             self.build(scope, origin)  # its members are its instances
 
     def guess(self, scope: int, origin: Origin) -> None:
+        """A scope may run, by its name alone; another program's own code does not run on such grounds."""
         if not self.state[scope]:
-            self._guessed.append((scope, origin))
+            owner = self._owners[self.program.locate(scope)[0]]
+            if owner in (HOME, self._asker(origin)):
+                self._guessed.append((scope, origin))
+
+    def _asker(self, origin: Origin) -> str:
+        """Whose code it is that asks."""
+        return self._owners[self.program.locate(origin[0])[0]] if origin[0] >= 0 else HOME
 
     def import_module(self, module: str, origin: Origin) -> None:
         """Importing a module runs it and every package above it."""
@@ -216,10 +226,29 @@ class Reachability:
         if not entity.rest:
             return [entity.scope]
         name, _, rest = entity.rest.partition(".")
-        for scope in self.lookup(entity.scope, name):
+        found = self.lookup(entity.scope, name)
+        for scope in found:
             self.mark(scope, origin)
+            if self._by_class(scope):
+                self._receive(entity.scope)
+        if not found and self._scanner.decorators.replaced(entity.scope, name):
+            self.build(entity.scope, origin)
         self.demand_all(rest, origin)
         return self.resolver.as_classes(entity)
+
+    def _by_class(self, scope: int) -> bool:
+        index, local = self.program.locate(scope)
+        return "classmethod" in self.program.file(index).heads[local][9]
+
+    def _receive(self, class_id: int) -> None:
+        """A class method is called on this class: there, `cls.name` is what this class has, built or not."""
+        if class_id in self._receivers:
+            return
+        self._receivers.add(class_id)
+        for owner in self.hierarchy.order(class_id):
+            for name, asked in self._on_class.get(owner, {}).items():
+                for scope in self.lookup(class_id, name):
+                    self.mark(scope, asked)
 
     def lookup(self, class_id: int, name: str, after: int | None = None) -> list[int]:
         """The method `name` that an instance has; `after` skips the order up to and with that class (`super`)."""
@@ -239,8 +268,10 @@ class Reachability:
 
     def demand(self, name: str, origin: Origin) -> None:
         """Some object's attribute `name` is used: every built class that has such a method may be meant."""
-        if name not in self._demanded:
-            self._demanded[name] = origin
+        asked = self._demanded.setdefault(name, {})
+        asker = self._asker(origin)
+        if asker not in asked:
+            asked[asker] = origin
             for scope in self.method_names.get(name, ()):
                 if scope in self._effective:
                     self.guess(scope, origin)
@@ -251,7 +282,8 @@ class Reachability:
         if name in known:
             return
         known[name] = origin
-        built = [c for c in (class_id, *self.hierarchy.subclasses(class_id)) if c in self.built]
+        below = (class_id, *self.hierarchy.subclasses(class_id))
+        built = [c for c in below if c in self.built or c in self._receivers]
         for owner in built or [class_id]:
             for scope in self.lookup(owner, name):
                 self.mark(scope, origin)
@@ -286,6 +318,7 @@ class Reachability:
                 self.mark(scope, asked)
                 return
         if name in self._demanded:
-            self.guess(scope, self._demanded[name])
+            for demand in self._demanded[name].values():
+                self.guess(scope, demand)
         elif framework and name in _FRAMEWORK:
             self.guess(scope, origin)

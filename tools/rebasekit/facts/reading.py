@@ -20,6 +20,10 @@ class Reading:
         """Visit an expression and say what it refers to."""
         raise NotImplementedError
 
+    def aside(self, node: ast.expr) -> None:
+        """Visit an expression whose own strings name nothing that is imported."""
+        raise NotImplementedError
+
     def attribute(self, node: ast.Attribute) -> Ref:
         """The same for an attribute chain."""
         raise NotImplementedError

@@ -5,7 +5,7 @@ An *expression* says what a value may refer to, and nothing else (`Ref` below):
     "a.b.c"            a name or an attribute chain that starts at a name
     ("v", constant)    None, a bool, a number or a short string
     ("r", ref)         what calling `ref` returns
-    ("s", ref)         an element of `ref`: subscript, iteration
+    ("s", ref)         an element of `ref`: subscript, iteration; ("s", ref, "*") for `*ref` among arguments
     ("a", ref, "x.y")  an attribute chain on something that is not a name
     ("u", (ref, guard, line), ...)   one of several: conditional expressions, `or`
     ("d", (key, ref, line), ...)     a display; key is a string, a chain or None
@@ -73,7 +73,9 @@ class Scope(NamedTuple):
     decorators: tuple[str, ...]
     bound: tuple[str, ...]  # names assigned here; for a class its attributes
     imports: tuple[Import, ...]
-    flags: str  # a: async, g: global or nonlocal used, d: a default may be a class or a function, c: decorates
+    # a: async, g: global or nonlocal used, d: a default may be a class or a function, c: decorates,
+    # r: never falls off its end, and `returns` has every value that it returns
+    flags: str
     result: str | None  # annotation of what a function returns
     first: str  # name of the first parameter
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rebasekit.facts.deferred import Deferred
 from rebasekit.facts.program import FileFacts, Program, RawImport
 from rebasekit.facts.records import CLASS, FUNCTION, SCRIPT
 
@@ -31,6 +32,7 @@ class Resolver:
         self._members: dict[tuple[int, str], tuple[Entity, ...]] = {}
         self._scope = -1
         self._names: dict[str, tuple[Entity, ...]] = {}
+        self.deferred = Deferred(self)
 
     def chain(self, scope_id: int, dotted: str) -> tuple[Entity, ...]:
         """Every meaning of a chain in a scope (branches may import one name from several places)."""
@@ -111,7 +113,9 @@ class Resolver:
         if entities:
             return tuple(dict.fromkeys(entities)) if len(entities) > 1 else tuple(entities)
         if name in bound:
-            return (Entity("global", index, name),)
+            elsewhere = self.deferred.of(file).get(name)
+            found = self.absolute(elsewhere) if elsewhere else ()
+            return tuple(e for e in found if e.kind == "definition" and not e.rest) or (Entity("global", index, name),)
         for item in imports.get("*", ()):
             for module in self.sources(file, item):
                 if module.kind == "module":

@@ -84,11 +84,12 @@ class Scanner:
         classes: dict[str, list[int]] = {}
         # Names that lead out of the tree are most of what is read. A function may hide one of its module.
         outside = self._outside.setdefault(file.index, set())
+        put_off = self.resolver.deferred.strings(file) if head[2] < 0 else ()
         flat = self._flat(file, head[2])
         skip = {root for root in outside if f" {root} " not in head[10]} if flat else set()
         for load, line in zip(loads, lines, strict=True):
             root, _, rest = load.partition(".")
-            if root in skip:
+            if root in skip or load in put_off:
                 continue
             if receiver is not None and root == receiver[0]:
                 if rest := self.calling(rest):

@@ -223,7 +223,13 @@ class Types:
             if not found:
                 return Held(tuple(classes), False)
             classes.extend(found)
-        return Held(tuple(dict.fromkeys(classes)), bool(classes))
+        return Held(tuple(dict.fromkeys(classes)), bool(classes) and not any(map(self.is_open, classes)))
+
+    def is_open(self, class_id: int) -> bool:
+        """Whether objects may stand for a class without inheriting from it: a protocol, a bare abstract class."""
+        link = self.hierarchy.links.get(class_id)
+        names = {name.rpartition(".")[2] for name in link.external} if link is not None else set()
+        return "Protocol" in names or ("ABC" in names and not self.hierarchy.children.get(class_id))
 
 
 def _join(options: list[Held]) -> Held:

@@ -17,7 +17,8 @@ class ScopeWriter:
 
     __slots__ = (
         "assigns", "bases", "bound", "calls", "decorators", "defined", "digest", "end", "flags", "guard", "imports",
-        "index", "keeps_constants", "kind", "line", "loads", "name", "parameters", "parent", "result", "returns",
+        "index", "keeps_constants", "kind", "line", "loads", "loose", "name", "parameters", "parent", "result",
+        "returns",
     )  # fmt: skip
 
     def __init__(self, kind: str, name: str, parent: int, index: int, guard: int, span: tuple[int, int]) -> None:
@@ -33,6 +34,7 @@ class ScopeWriter:
         self.parameters: tuple[Any, ...] = ()
         self.decorators: tuple[str, ...] = ()
         self.flags = ""
+        self.loose = False  # some return gives what is not kept in `returns`
         self.result: str | None = None
         self.bound: set[str] = set()
         self.defined: set[str] = set()  # of those: functions and classes

@@ -57,7 +57,7 @@ class Reach:
         sites = Sites(facts)
         callers = Callers(facts, sites.flow.targets)
         paths = Paths(facts, callers, self.assume)
-        paths.arrivals = Arrivals(facts, callers, sites)
+        paths.arrivals = paths.values.arrivals = Arrivals(facts, callers, sites)
         switches = Switches(facts, callers, sites, self.assume)
         self.classes = ClassReach(facts, paths, sites, callers, tag)
         self.functions = FunctionReach(facts, paths, callers, switches, tag)

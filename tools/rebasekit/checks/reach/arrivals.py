@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.inits import INIT, init_route
-from rebasekit.checks.reach.paths import Arrival
 from rebasekit.checks.reach.sites import RawSite, Sites
+from rebasekit.checks.reach.values import Arrival
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Call
 

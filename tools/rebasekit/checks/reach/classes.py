@@ -48,9 +48,10 @@ class ClassReach:
         own = self._placed(class_id)
         below = self._below(class_id)
         sites = [self._site(p) for p in own]
-        # A class that is built as itself is one choice among its subclasses: each is shown where it is built. A
-        # class that is mostly inherited from is shown where subclasses run its constructor; `calls` says who builds.
-        peers = sum(p.liveness == "serving" for p in own) > 1
+        # A class that is built as itself in several places is one choice among its subclasses: each is shown where it
+        # is built. One that is mostly inherited from is shown where subclasses run its constructor; `calls` says who
+        # builds them.
+        peers = sum(len(p.raw.calls) or 1 for p in own if p.liveness == "serving") > 1
         chosen = {call for p in own for call in p.raw.calls}
         for subclass, route, placed in below:
             beside = any(call in chosen for p in placed for call in p.raw.calls)

@@ -10,7 +10,7 @@ from rebasekit.checks.reach.occurrences import Match, Use, containers, uses
 from rebasekit.checks.reach.results import Results, makes_by_default, with_results
 from rebasekit.checks.reach.targets import Targets
 from rebasekit.facts.query import Facts
-from rebasekit.facts.records import FUNCTION, TRANSPARENT, Ref
+from rebasekit.facts.records import FUNCTION, TRANSPARENT, Call, Ref
 
 # Of what they are called with, these make something that holds it.
 _CONTAINERS = frozenset({"dict", "defaultdict", "OrderedDict", "MappingProxyType", "ChainMap", "deque"})
@@ -40,6 +40,7 @@ class Sink:
     line: int
     guard: int
     how: tuple[str, ...]
+    call: Call | None = field(default=None, compare=False)  # of the value itself, not of one of its methods
 
 
 @dataclass
@@ -85,7 +86,7 @@ class Flow:
         place = use.place
         if use.kind == "called":
             if spot is None or not hidden(self.facts.program, spot.owner, spot.name, spot.line, use):
-                outcome.sinks.append(Sink(use.scope, place.line, place.guard, place.how))
+                outcome.sinks.append(Sink(use.scope, place.line, place.guard, place.how, use.call))
         elif use.kind == "method":
             if use.method == "__new__":
                 outcome.sinks.append(Sink(use.scope, place.line, place.guard, ("__new__",)))
@@ -129,10 +130,8 @@ class Flow:
 
     def _fields(self, scope: int, callee: Ref, position: int | str | None) -> list[Spot]:
         """Arguments of a class without `__init__` (a dataclass, a NamedTuple) become attributes."""
-        if not isinstance(callee, str):
-            return []
         spots = []
-        for class_id in self.facts.resolver.classes(scope, callee):
+        for class_id in self.targets.classes(scope, callee):
             name = position
             if isinstance(position, int):
                 annotated = [a.target for a in self.facts.program.body(class_id).assigns if a.annotation]

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.guards import decide, shown
 from rebasekit.checks.reach.targets import Target
-from rebasekit.checks.reach.values import Values
+from rebasekit.checks.reach.values import Arrivals, Values
 from rebasekit.facts.query import Facts
-from rebasekit.facts.records import Call, Guard
+from rebasekit.facts.records import Guard
 
 _FARTHEST = 6  # callers of callers looked at before a place counts as possible
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """One way into a function: a call, or something that cannot be seen as a call (`call` is None)."""
-
-    scope: int
-    guard: int
-    call: Call | None
-    bound: int
-
-
-Arrivals = Callable[[int], list[Arrival]]
 
 
 class Paths:

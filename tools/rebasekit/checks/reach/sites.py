@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from rebasekit.checks.reach.flow import Flow, Outcome, Sink, Spot
 from rebasekit.checks.reach.occurrences import Place, Use, places, uses
 from rebasekit.checks.reach.results import with_results
+from rebasekit.checks.reach.signatures import fits
+from rebasekit.facts.decorators import Decorators
 from rebasekit.facts.query import Facts
 
 _MODULE_LEVEL = "mc"  # a class named there is waiting to be used: the site is where it is called
@@ -40,6 +42,7 @@ class Sites:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.flow = Flow(facts)
+        self.decorators = Decorators(facts.program, facts.resolver)
         self._known: dict[int, Found] = {}
 
     def of(self, class_id: int) -> Found:
@@ -69,11 +72,16 @@ class Sites:
         file = self.facts.program.file_of(class_id)
         wanted = f"'{file.module}.{self.facts.program.scope(class_id).name}"
         for scope in self.facts.mentions(self.facts.program.scope(class_id).short):
-            if self.facts.liveness(scope) != "test":
+            if self.facts.liveness(scope) != "test" and wanted not in self._put_off(scope):
                 body = self.facts.program.body(scope)
                 for load, line in zip(body.loads, body.lines, strict=True):
                     if load == wanted:
                         found.sites.append(self._site(class_id, scope, Place(line, 0), ("string registry",)))
+
+    def _put_off(self, scope: int) -> set[str]:
+        """Strings of a module by which it exports names lazily: whoever uses such a name builds."""
+        head = self.facts.program.scope(scope)
+        return self.facts.resolver.deferred.strings(self.facts.program.file_of(scope)) if head.parent < 0 else set()
 
     def _scanned(self, class_id: int, found: Found) -> None:
         """Classes that `inspect.getmembers` finds in modules, and that are picked by a class above them."""
@@ -144,6 +152,8 @@ class Sites:
         found: Found,
         factory: int | None = None,
     ) -> None:
+        if factory is None:  # out of a table of classes, only those are built that can take the call
+            sinks = [sink for sink in sinks if sink.call is None or fits(self.facts, class_id, sink.call)]
         if not sinks:
             return
         how = (*use.place.how, _way(use, sinks), *extra)
@@ -175,6 +185,9 @@ class Sites:
         place = use.place
         if use.method == "__new__":
             found.sites.append(self._site(class_id, use.scope, place, ("__new__", *extra)))
+            return
+        if self.decorators.replaced(class_id, use.method):
+            found.sites.append(self._site(class_id, use.scope, place, ("handle", *extra)))
             return
         for function in self.facts.method(class_id, use.method):
             if self.builds(function, class_id):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Call, Ref
+from rebasekit.facts.resolve import Entity
 
 _MOST_GUESSES = 12  # a method name with more owners than this says nothing about who is meant
 _PARTIAL = frozenset({"partial", "functools.partial", "partialmethod", "functools.partialmethod"})
@@ -31,10 +32,12 @@ class Targets:
     def of(self, scope_id: int, callee: Ref, depth: int = 0) -> list[Target]:
         """Functions that `callee` may be; a class stands for its constructor. Empty: not in the tree, or unknown."""
         if isinstance(callee, str):
-            return self._chain(scope_id, callee)
+            return self._chain(scope_id, callee, depth)
         if isinstance(callee, tuple) and callee and depth < 3:
             if callee[0] == "r":
                 return self._returned(scope_id, callee[1], depth)
+            if callee[0] == "s" and isinstance(callee[1], tuple) and callee[1] and callee[1][0] == "d":
+                return [t for item in callee[1][1:] for t in self.of(scope_id, item[1], depth + 1)]
             if callee[0] == "u":
                 return [t for option in callee[1:] for t in self.of(scope_id, option[0], depth + 1)]
             if callee[0] == "a":
@@ -60,7 +63,28 @@ class Targets:
                 )
         return found
 
-    def _chain(self, scope_id: int, callee: str) -> list[Target]:
+    def classes(self, scope_id: int, callee: Ref, depth: int = 0) -> list[int]:
+        """Classes that `callee` may be: by name, or through a local that was assigned one."""
+        if isinstance(callee, tuple) and callee and callee[0] == "u" and depth < 3:
+            return [c for option in callee[1:] for c in self.classes(scope_id, option[0], depth + 1)]
+        if not isinstance(callee, str):
+            return []
+        found = self.facts.resolver.classes(scope_id, callee)
+        if found or "." in callee or depth >= 3:
+            return found
+        locals_ = [e for e in self.facts.resolver.name(scope_id, callee) if e.kind == "local"]
+        held = [c for e in locals_ for v in self._assigned(e) for c in self.classes(e.scope, v, depth + 1)]
+        return list(dict.fromkeys(held))
+
+    def _assigned(self, entity: Entity) -> list[Ref]:
+        body = self.facts.program.body(entity.scope)
+        return [a.value for a in body.assigns if a.target == entity.name and a.value != entity.name]
+
+    def _local(self, entity: Entity, depth: int) -> list[Target]:
+        """What a local that is called may be: classes and functions that were assigned to it."""
+        return [t for value in self._assigned(entity) for t in self.of(entity.scope, value, depth + 1)]
+
+    def _chain(self, scope_id: int, callee: str, depth: int = 0) -> list[Target]:
         root, _, rest = callee.partition(".")
         receiver = self.facts.types.receiver(scope_id)
         if receiver is not None and rest and "." not in rest:
@@ -74,6 +98,8 @@ class Targets:
                 found.extend(self._definition(entity.scope, entity.rest))
             elif entity.kind in ("global", "local") and "." in callee:
                 found.extend(self._held(scope_id, callee))
+            elif entity.kind == "local" and depth < 3:
+                found.extend(self._local(entity, depth))
             elif entity.kind == "global":
                 found.extend(t for c in self.facts.resolver.as_classes(entity) for t in self._constructor(c))
         if not found and receiver is not None and root == receiver[0]:
@@ -119,6 +145,8 @@ class Targets:
         base, _, name = callee.rpartition(".")
         held = self.facts.types.chain(scope_id, base)
         found = [t for class_id in held.classes for t in self._on(class_id, name, guessed=False)]
+        if any(map(self.facts.types.is_open, held.classes)):
+            found.extend(t for t in self.by_name(name) if t.function not in {f.function for f in found})
         return found if found else self.by_name(name)
 
     def by_name(self, name: str) -> list[Target]:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.guards import SOME, UNKNOWN
 from rebasekit.checks.reach.targets import Target
 from rebasekit.facts.query import Facts
-from rebasekit.facts.records import Call, Ref
+from rebasekit.facts.records import Call, Guard, Ref
 
-_DEEPEST = 9  # steps through locals, conditionals and callers
+_DEEPEST = 18  # steps through locals, conditionals, results and callers
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """One way into a function: a call, or something that cannot be seen as a call (`call` is None)."""
+
+    scope: int
+    guard: int
+    call: Call | None
+    bound: int
+
+
+Arrivals = Callable[[int], list[Arrival]]
 
 
 class Values:
@@ -21,11 +35,12 @@ class Values:
     def __init__(self, facts: Facts, callers: Callers) -> None:
         self.facts = facts
         self.callers = callers
+        self.arrivals: Arrivals = lambda _function: []  # the serving ways into a function
         self._parameters: dict[tuple[int, str], Any] = {}
 
     def bound(self, target: Target, scope: int, call: Call, names: set[str], depth: int = 0) -> dict[str, Any]:
         """Values of the parameters `names` of `target` in one call; what cannot be told is left out."""
-        spread = any(name is None for name, _r, _l in call.keywords)
+        spread = any(name is None for name, _r, _l in call.keywords) or any(map(_spread, call.args))
         given = self._given(target, scope, call)
         found: dict[str, Any] = {}
         for parameter in self.facts.program.scope(target.function).parameters:
@@ -59,7 +74,7 @@ class Values:
             if ref[0] == "v":
                 return SOME if ref[1] == "lambda" else ref[1]
             if ref[0] == "r":
-                return SOME if isinstance(ref[1], str) and self.facts.resolver.classes(scope, ref[1]) else UNKNOWN
+                return self._called(scope, ref[1], depth)
             if ref[0] == "u":
                 return _same(self.of(scope, option[0], depth + 1) for option in ref[1:])
             return SOME if ref[0] == "d" else UNKNOWN
@@ -67,6 +82,24 @@ class Values:
             return UNKNOWN
         entities = self.facts.resolver.chain(scope, ref)
         return _same(self._entity(entity.kind, entity.scope, entity.name, entity.rest, depth) for entity in entities)
+
+    def _called(self, scope: int, callee: Ref, depth: int) -> Any:
+        """What a call gives: an object of a class, or whatever a function surely returns."""
+        if self.callers.targets.classes(scope, callee):
+            return SOME
+        found = self.callers.targets.of(scope, callee)
+        if not found or any(target.guessed for target in found):
+            return UNKNOWN
+        return _same(value for target in found for value in self._results(target.function, depth + 1))
+
+    def _results(self, function: int, depth: int) -> Iterator[Any]:
+        if "r" not in self.facts.program.scope(function).flags:
+            yield UNKNOWN
+            return
+        file = self.facts.program.file_of(function)
+        for item in self.facts.program.body(function).returns:
+            value = self.of(function, item.value, depth)
+            yield SOME if value is UNKNOWN and _there(item.value, file.guards(item.guard)) else value
 
     def _entity(self, kind: str, scope: int, name: str, rest: str, depth: int) -> Any:
         if rest:
@@ -93,15 +126,22 @@ class Values:
 
     def _handed(self, function: int, name: str, depth: int) -> Iterator[Any]:
         """What serving hands over as one parameter of a function."""
-        for caller in self.callers.of(function):
-            if self.facts.liveness(caller.scope) != "serving":
-                continue
-            if caller.call is None:
+        for arrival in self.arrivals(function):
+            if arrival.call is None:
                 yield UNKNOWN
                 return
-            for target in self.callers.targets.of(caller.scope, caller.call.callee):
-                if target.function == function:
-                    yield self.bound(target, caller.scope, caller.call, {name}, depth).get(name, UNKNOWN)
+            target = Target(function, arrival.bound, False)
+            yield self.bound(target, arrival.scope, arrival.call, {name}, depth).get(name, UNKNOWN)
+
+
+def _spread(ref: Ref) -> bool:
+    return isinstance(ref, tuple) and ref[-1:] == ("*",)
+
+
+def _there(ref: Ref, guards: list[Guard]) -> bool:
+    """Whether the tests on the way say that a variable is not None."""
+    told = {(f"{ref} is None", False), (f"{ref} is not None", True), (ref, True)}
+    return isinstance(ref, str) and any((guard.text, guard.holds) in told for guard in guards)
 
 
 def _same(values: Iterable[Any]) -> Any:
