@@ -203,6 +203,7 @@ APART = {
         ("ok", "", "dead"),  # what `app` calls on an unknown object is nothing of `other`'s
         ("forward", "", "serving"),
         ("ok", "import other.model\n", "serving"),  # `app` knows `other`, so it may hold its objects
+        ("ok", "PLUGINS = ['other.model']\n", "serving"),
         ("ok", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import other.model\n", "dead"),
     ],
 )
@@ -210,6 +211,7 @@ def test_another_program_is_not_reached_by_the_name_of_a_method_alone(
     tmp_path: Path, called: str, imports: str, liveness: str
 ) -> None:
     files = {path: text.format(called=called) for path, text in APART.items()}
+    files["app/work.py"] = "import app.more\n" + files["app/work.py"]
     report = ask(tmp_path, {**files, "app/more.py": imports + "MORE = 1\n"})
     assert [site.liveness for site in report.sites] == [liveness]
 

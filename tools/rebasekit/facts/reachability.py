@@ -171,6 +171,17 @@ class Reachability:
             if owner in (HOME, self._asker(origin)):
                 self._guessed.append((scope, origin))
 
+    def guess_module(self, index: int, origin: Origin) -> None:
+        """A string names a module: if serving's own code does, it knows that package, as by an import."""
+        owner = self._owners[index]
+        if owner != HOME and self._asker(origin) == HOME:
+            self._owners = [HOME if name == owner else name for name in self._owners]
+            for name, asked in self._demanded.items():
+                for scope in self.method_names.get(name, ()):
+                    if scope in self._effective:
+                        self.guess(scope, next(iter(asked.values())))
+        self.guess(self.program.first[index], origin)
+
     def _asker(self, origin: Origin) -> str:
         """Whose code it is that asks."""
         return self._owners[self.program.locate(origin[0])[0]] if origin[0] >= 0 else HOME
@@ -198,7 +209,7 @@ class Reachability:
         for package, origin in packages.items():
             for module, index in self.program.modules.items():
                 if module.rpartition(".")[0] == package and len(self.program.file(index)):
-                    self.guess(self.program.first[index], origin)
+                    self.guess_module(index, origin)
 
     def expect(self, class_id: int, origin: Origin) -> None:
         """A running scope takes the classes below this one out of the modules that it scans."""

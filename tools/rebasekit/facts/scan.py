@@ -232,7 +232,7 @@ class Scanner:
         rest = dotted[len(module) + 1 :]
         index = self.program.modules.get(module)
         if index is not None:
-            self.reach.guess(self.program.first[index], origin)
+            self.reach.guess_module(index, origin)
         if not rest:
             if module in self.program.packages:
                 self.reach.scan_package(module, origin)
