@@ -93,6 +93,15 @@ def test_module_that_moved(check: Check) -> None:
     assert "`pkg.a.mamba`" in message(found)
 
 
+@pytest.mark.parametrize("line", ["import pkg.x.nowhere", "import pkg.x.nowhere as n", "from pkg.x.nowhere import y"])
+def test_module_that_no_release_has(check: Check, line: str) -> None:
+    """The patch that brought it was retired. A compiled module is no file either, and upstream imports it too."""
+    tree = {"pkg/x/a.py": "x = 1\n"}
+    assert kinds(check(tree, tree, line)) == ["api-gone"]
+    assert kinds(check(tree, tree, f"def f():\n    {line}")) == ["api-gone"]
+    assert kinds(check({**tree, "pkg/x/b.py": f"{line}\n"}, {**tree, "pkg/x/b.py": f"{line}\n"}, line)) == []
+
+
 def test_gone(check: Check) -> None:
     found = check({"pkg/a.py": "def f(): ...\n"}, {"pkg/a.py": "def other(): ...\n"}, "from pkg.a import f")
     assert kinds(found) == ["api-gone"]
@@ -602,6 +611,12 @@ def test_attribute_that_was_declared_or_assigned(check: Check, given: str) -> No
     """v0.5.22 drops `layer_communicator`, which decoder layers assigned and nothing defined."""
     found = check({"pkg/stack.py": given, "pkg/main.py": ""}, {"pkg/stack.py": "", "pkg/main.py": ""}, USES_IT)
     assert message(found) == "nothing in v2 has a `finish_stack` any more"
+
+
+def test_local_variable_is_no_attribute(check: Check) -> None:
+    """SGLang v0.5.22 has `max_tokens_per_rank` as a local; our line reads it from another package's object."""
+    old = {"pkg/main.py": "def run(n):\n    finish_stack = n\n    return finish_stack\n"}
+    assert kinds(check(old, {"pkg/main.py": "def run(n):\n    return n\n"}, USES_IT)) == []
 
 
 def test_attribute_that_only_our_lines_gave(check: Check) -> None:

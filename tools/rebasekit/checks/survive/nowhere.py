@@ -7,9 +7,11 @@ together by their module: there, only that nobody declares, assigns or reads the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from rebasekit.checks.survive.hunks import Sight
 from rebasekit.facts.query import Facts
+from rebasekit.facts.records import FUNCTION
 
 Lines = Mapping[str, frozenset[int]]
 
@@ -34,6 +36,20 @@ class Nowhere:
             found = self._known[name] = not self._there(name) and self._given(name)
         return found
 
+    def imported(self, module: str) -> bool:
+        """Whether a file that has no line of ours imports something of the module's last name."""
+        return module.rpartition(".")[2] in self._imported
+
+    @cached_property
+    def _imported(self) -> frozenset[str]:
+        program = self.new.program
+        found: set[str] = set()
+        for index, path in enumerate(program.paths):
+            for head in program.file(index).heads if path not in self.ours else ():
+                for _alias, module, name, *_rest in head[11]:
+                    found.update((module.rpartition(".")[2], name or ""))
+        return frozenset(found)
+
     def _given(self, name: str) -> bool:
         """Whether upstream's old tree defined the name, declared it in a class or module, or assigned it."""
         old = self.old
@@ -57,11 +73,17 @@ class Nowhere:
 
 
 def _assigned(facts: Facts, index: int, name: str, ours: Lines) -> bool:
-    """Whether upstream assigns the name, or `object.name`, in a file."""
+    """Whether upstream assigns `object.name` in a file, or the name in a class or module; a local is no attribute."""
     file = facts.program.file(index)
     mine = ours.get(facts.program.paths[index], frozenset())
-    assigns = (assign for local in range(len(file)) for assign in file.raw_assigns(local) if assign[0] not in mine)
-    return any(isinstance(assign[2], str) and _names(assign[2], name) for assign in assigns)
+    for local in range(len(file)):
+        inside = file.heads[local][0] == FUNCTION
+        for assign in file.raw_assigns(local):
+            target = assign[2]
+            given = isinstance(target, str) and _names(target, name) and ("." in target or not inside)
+            if given and assign[0] not in mine:
+                return True
+    return False
 
 
 def _names(chain: str, name: str) -> bool:

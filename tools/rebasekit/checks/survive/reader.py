@@ -154,8 +154,9 @@ class Reader:
     def _never(self, api: Api) -> Iterator[Trouble]:
         """Our own import of something that the tree of the pin has not either."""
         program = self.judge.new.facts.program
-        if self.hunk.old is not None and api.module not in program.modules and api.module not in program.packages:
-            self.unresolved += 1  # it ran on the tag of the pin: a compiled module, most likely
+        known = api.module in program.modules or api.module in program.packages
+        if not known and self.nowhere.imported(api.module):
+            self.unresolved += 1  # upstream imports it too: a compiled module, most likely
         elif self.judge.new.find(api) is None:
             text = f"`{api.dotted}` is not in {self.judge.tag}"
             yield Trouble(GONE, api.dotted, text)
