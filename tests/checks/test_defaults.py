@@ -296,6 +296,47 @@ def test_every_place_that_reads_a_variable_has_to_agree(tmp_path: Path) -> None:
         assert found(run(tmp_path, {"pkg/a.py": other, "pkg/b.py": one}, relying)) == {"default-flipped": ["h"]}
 
 
+ARGS = "class Args:\n    dtype: str = '{}'\n"
+
+
+def test_another_thing_of_the_same_name_does_not_count(tmp_path: Path) -> None:
+    """One in twenty server arguments of SGLang v0.5.22 shares its name with a field or constant somewhere else."""
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), ('default dtype == "auto"',))
+
+    def tree(args: str, other: str) -> Tree:
+        return {"pkg/args.py": ARGS.format(args), "pkg/other.py": f"class Backend:\n    dtype = {other}\n"}
+
+    old = tree("auto", "None")
+    assert found(run(tmp_path, old, relying, old=old)) == {}
+    assert found(run(tmp_path, tree("auto", "'fp8'"), relying, old=old)) == {}
+    assert found(run(tmp_path, tree("fp8", "None"), relying, old=old)) == {"default-flipped": ["h"]}
+    assert found(run(tmp_path, tree("fp8", "'auto'"), relying, old=old)) == {"default-flipped": ["h"]}
+
+
+def test_a_declaration_that_moved(tmp_path: Path) -> None:
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), ('default dtype == "auto"',))
+    other = {"pkg/other.py": "class Backend:\n    dtype = None\n"}
+    old = {**other, "pkg/args.py": ARGS.format("auto")}
+    for value, flips in (("auto", {}), ("fp8", {"default-flipped": ["h"]})):
+        new = {**other, "pkg/args.py": "", "pkg/fields.py": ARGS.format(value)}
+        assert found(run(tmp_path, new, relying, old=old)) == flips
+    assert found(run(tmp_path, {**other, "pkg/args.py": ""}, relying, old=old)) == {"default-flipped": ["h"]}
+
+
+def test_an_entry_that_never_held(tmp_path: Path) -> None:
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), ('default dtype == "int2"',))
+    tree = {"pkg/args.py": ARGS.format("auto")}
+    (finding,) = run(tmp_path, tree, relying, old=tree).findings
+    assert finding.message.startswith("`dtype` was never so: it is 'auto'")
+
+
+@pytest.mark.parametrize("call", ["get_bool_env_var('FLAG')", "os.getenv('FLAG')", "env_var_set('FLAG')"])
+def test_the_name_of_a_variable_is_not_its_default(tmp_path: Path, call: str) -> None:
+    relying = ReliedHunk("p", "h", "pkg/a.py", (), ("default FLAG == False",))
+    tree = {"pkg/envs.py": "class Envs:\n    FLAG = EnvBool(False)\n", "pkg/a.py": f"FLAG = {call}\n"}
+    assert found(run(tmp_path, tree, relying, old=tree)) == {}
+
+
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     relying = ReliedHunk("p", "h", "pkg/m.py", (), (ENTRY,))
     result = run(tmp_path, {"pkg/environ.py": "class Envs(:\n", "pkg/m.py": "x = 1\n"}, relying)

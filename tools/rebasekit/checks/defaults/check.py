@@ -103,6 +103,7 @@ class _Check:
 
     def _judge(self, relied: Relied, relying: list[ReliedHunk], before: list[Value], after: list[Value]) -> None:
         pin = pinned_text(self.pins[relied.last], relied.expected) if relied.last in self.pins else None
+        after = _that_count(before, after, relied.expected)
         wrong = [value for value in after if not same(value.text, relied.expected)]
         upstream = bool(after) and not wrong
         held = upstream if pin is None else same(pin, relied.expected)
@@ -122,6 +123,8 @@ class _Check:
             cause = f"the deployment sets `{relied.name}` to {pin}" if pin is not None else f"`{relied.name}` is {now}"
             if pin is None:
                 cause += f" in {self.tag}{was}"
+                if before and not any(same(value.text, relied.expected) for value in before):
+                    cause = f"`{relied.name}` was never so: it is {_text(before)} on the release that the series is for"
             self._each(relying, "default-flipped", f"{cause}; the hunk relies on {relied.expected}")
             self.flips.append((relied, pin if pin is not None else shown.text if shown else None))
 
@@ -184,6 +187,19 @@ def cut_off(facts: Facts, hunk: ReliedHunk, whole: Cut, rest: Cut) -> list[int]:
     plain = [scope for scope in alive if not facts.program.scope(scope).short.startswith("__")]
     counted = plain or alive
     return counted if counted and not any(rest.reaches(scope) for scope in counted) else []
+
+
+def _that_count(before: list[Value], after: list[Value], expected: str) -> list[Value]:
+    """The declarations that can flip: those that said what is relied on. Others of that name are other things.
+
+    When none of those places is left, it may have moved: then a place that said something else before does not count.
+    """
+    said = {value.place for value in before if same(value.text, expected)}
+    if not said:
+        return after
+    kept = [value for value in after if value.place in said]
+    others = {value.place for value in before}
+    return kept or [value for value in after if value.place not in others]
 
 
 def _text(found: list[Value]) -> str | None:

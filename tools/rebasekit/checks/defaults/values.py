@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -13,6 +14,7 @@ from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Ref
 
 _GETTERS = ("getenv", "environ")
+_VARIABLE = re.compile(r"getenv|environ|get_\w*env\w*$|env_var")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,12 @@ class Value:
     text: str | None
     file: str
     line: int
+    scope: str = ""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What is the same in another release."""
+        return self.file, self.scope
 
 
 class NotRead(Exception):
@@ -62,12 +70,18 @@ def _declared(facts: Facts, name: str, holders: tuple[int, ...] | None = None) -
         if facts.settings.test_pattern.search(path):
             continue
         for assign in facts.program.body(scope).assigns:
-            if assign.target == name and assign.text is not None:
-                yield Value(given(assign.text), path, assign.line)
+            if assign.target == name and assign.text is not None and (text := given(assign.text)) is not READ:
+                yield Value(text, path, assign.line, facts.program.scope(scope).name)
+
+
+READ = "an environment variable without a default"
 
 
 def given(text: str) -> str | None:
-    """The default inside a declaration: a literal itself, or the argument of a descriptor or field."""
+    """The default inside a declaration: a literal itself, or the argument of a descriptor or field.
+
+    READ for a call that reads a variable whose default stands elsewhere: its first argument is the variable's name.
+    """
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
@@ -77,6 +91,8 @@ def given(text: str) -> str | None:
     for keyword in node.keywords:
         if keyword.arg in ("default", "default_value", "default_factory"):
             return ast.unparse(keyword.value)
+    if node.args and _VARIABLE.search(ast.unparse(node.func)) and isinstance(node.args[0], ast.Constant):
+        return ast.unparse(node.args[1]) if len(node.args) > 1 else READ
     return ast.unparse(node.args[0]) if node.args else None
 
 
