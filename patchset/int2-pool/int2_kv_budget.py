@@ -16,7 +16,7 @@ from sglang.srt.runtime_context import get_model, get_parallel, get_schedule
 logger = logging.getLogger(__name__)
 
 REQUESTS_WITH_ROWS = 64
-"""Rows are kept for so many requests at most. Beyond that, those of requests outside the batch go first."""
+"""Rows are kept for so many requests at most. Beyond that, those that were planned longest ago go first."""
 
 
 def layer_ids(kvc: Any) -> list[int]:

@@ -20,8 +20,9 @@ class SlotRows:
     never gets a row.
 
     Who is running is not known here, and need not be: a request's place in the table is its own until another request is planned
-    there. Each place therefore keeps its claim to ``sink + window`` rows until then, so a pause for somebody's long prefill costs
-    a request nothing.
+    there. As many places as there are rows for, those that were planned last, therefore keep their claim to ``sink + window`` rows,
+    so a pause for somebody's long prefill costs a request nothing. Places are taken in turn, and there may be thousands: without
+    that bound the claims of requests that ended long ago would stand beside those of the running ones.
     """
 
     def __init__(self, slots: int, rows: int, sink: int, window: int, device: torch.device | str) -> None:
@@ -39,8 +40,11 @@ class SlotRows:
         self.last_used = torch.zeros(rows + 1, dtype=torch.int64, device=device)
         self.clock = torch.zeros((), dtype=torch.int64, device=device)
         self.order = torch.arange(rows, dtype=torch.int64, device=device)
-        # Length of the request in each place of the table, and one more for padding. The table comes with the first plan.
+        self.claims = max(rows // max(sink + window, 1), 1)
+        # Length of the request in each place of the table, and when it was planned; one more for padding. The table comes
+        # with the first plan.
         self.lengths = torch.zeros(0, dtype=torch.int64, device=device)
+        self.planned = torch.zeros(0, dtype=torch.int64, device=device)
 
     @property
     def spare(self) -> int:
@@ -61,8 +65,8 @@ class SlotRows:
         batch = min(written.shape[0], lengths.shape[0])
         written, lengths, requests = written[:batch].long(), lengths[:batch].long(), requests[:batch].long()
         self._begin(table, written)
-        self.lengths[torch.where(written > 0, requests, table.shape[0])] = lengths
-        self._touch_all(table, requests)
+        self._note(torch.where(written > 0, requests, table.shape[0]), lengths)
+        self._touch_all(table)
         self._give(written if self.window else torch.where(lengths <= self.sink, written, 0))
 
     def plan_extend(
@@ -76,10 +80,10 @@ class SlotRows:
         self._begin(table, written)
         lengths = torch.tensor([prefix_lens, chunk_lens], device=table.device)
         real = torch.where(lengths[1] > 0, requests, table.shape[0])
-        self.lengths[real] = lengths.sum(0)
+        self._note(real, lengths.sum(0))
         # The chunk reads its prefix's window once more, though it is about to leave: keep it if others do not need the rows.
         self._touch(table, requests, lengths[0], 0)
-        self._touch_all(table, requests)
+        self._touch_all(table)
         wanted: list[int] = []
         start = 0
         for prefix, chunk in zip(prefix_lens, chunk_lens, strict=True):
@@ -103,15 +107,21 @@ class SlotRows:
     def _begin(self, table: torch.Tensor, written: torch.Tensor) -> None:
         if self.lengths.shape[0] != table.shape[0] + 1:
             self.lengths = torch.zeros(table.shape[0] + 1, dtype=torch.int64, device=table.device)
+            self.planned = torch.zeros_like(self.lengths)
         self.clock += 3
         self.release(written)
 
-    def _touch_all(self, table: torch.Tensor, batch: torch.Tensor) -> None:
-        """Mark what any request may still read; the batch's own after the others', in case there are not rows for all."""
+    def _note(self, places: torch.Tensor, lengths: torch.Tensor) -> None:
+        self.lengths[places] = lengths
+        self.planned[places] = self.clock
+
+    def _touch_all(self, table: torch.Tensor) -> None:
+        """Mark what the requests that were planned last may still read."""
         places = torch.arange(table.shape[0], device=table.device)
-        self._touch(table, places, self.lengths[:-1], 1)
-        if table.shape[0] * (self.sink + self.window) > self.rows:
-            self._touch(table, batch, self.lengths[batch], 2)
+        if self.claims < table.shape[0]:
+            # No two keys are equal here either.
+            places = (self.planned[:-1] * table.shape[0] + places).topk(self.claims).indices
+        self._touch(table, places, self.lengths[places], 1)
 
     def _touch(self, table: torch.Tensor, requests: torch.Tensor, lengths: torch.Tensor, weight: int) -> None:
         width = table.shape[1]

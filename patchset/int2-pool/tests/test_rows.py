@@ -159,6 +159,28 @@ def test_with_a_row_for_each_no_request_loses_its_own(seed: int) -> None:
         assert traffic.complete()
 
 
+def test_requests_that_ended_long_ago_claim_nothing() -> None:
+    """Places of the table are taken in turn. A request pauses for a stranger's long prefill and keeps its rows, whatever
+    ended in how many places before."""
+    sink, window, places, length = 4, 6, 40, 30
+    rows = SlotRows(3000, 3 * (sink + window), sink, window, "cpu")
+    table = torch.zeros(places, 400, dtype=torch.int32)
+    free = iter(range(1, 3000))
+
+    def extend(place: int, prefix: int, chunk: int) -> None:
+        slots = torch.tensor([next(free) for _ in range(chunk)])
+        table[place, prefix : prefix + chunk] = slots.int()
+        rows.plan_extend(table, torch.tensor([place]), slots, [prefix], [chunk])
+
+    for place in range(2, places):
+        extend(place, 0, length)
+    extend(1, 0, length)
+    near = torch.cat([table[1, :sink], table[1, length - window : length]]).long()
+    for chunk in range(8):
+        extend(0, chunk * 25, 25)
+        assert (rows.row_of_slot[near] >= 0).all(), f"lost to chunk {chunk + 1}"
+
+
 def test_a_row_for_every_slot_needs_no_plan() -> None:
     rows = SlotRows(20, 25, 2, 3, "cpu")
     rows.plan_decode(torch.zeros(2, 4, dtype=torch.int32), torch.tensor([0]), torch.tensor([1]), torch.tensor([7]))
