@@ -63,7 +63,10 @@ def send_longest_chunk(url: str, headers: dict[str, str], verify: Any, model_inf
     )
     if answer.status_code != 200:
         raise PreloadError(f"--preload-longest-chunk: a prompt of {tokens} tokens failed: {answer.text}")
-    requests.post(url + "/flush_cache", headers=headers, verify=verify, timeout=60)
+    # An answered request is the scheduler's for a moment longer, and until then nothing is flushed.
+    flushed = requests.post(url + "/flush_cache?timeout=30", headers=headers, verify=verify, timeout=60)
+    if flushed.status_code != 200:
+        logger.warning("preload: its prompt stays in the prefix cache until room is needed: %s", flushed.text.strip())
     logger.info("preload: done in %.1f s", time.perf_counter() - start)
 
 

@@ -44,7 +44,7 @@ def publish(**arguments: Any) -> ServerArgs:
 class Server:
     """What the warm-up talks to; `up` when it said that the server is ready."""
 
-    def __init__(self, info: dict[str, Any], fail_from: int) -> None:
+    def __init__(self, info: dict[str, Any], fail_from: int, flush: int = 200) -> None:
         self.prompts: list[Any] = []
         self.seen: list[str] = []
         self.status: Any = None
@@ -67,7 +67,7 @@ class Server:
                     tokens = len(asked.get("input_ids", []))
                     server.prompts.append((tokens, asked["sampling_params"]["max_new_tokens"], server.status))
                     return self.answer(500 if tokens >= fail_from else 200, "no memory for `some_kernel`")
-                return self.answer(200, {})
+                return self.answer(flush, "still at work" if flush != 200 else {})
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -81,8 +81,10 @@ def warm_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Run the release's own warm-up against a stub: (its answer, the stub, how often it ended the process)."""
     running: list[Server] = []
 
-    def run(info: dict[str, Any], fail_from: int = 10**9, **arguments: Any) -> tuple[bool, Server, int]:
-        server = Server(info, fail_from)
+    def run(
+        info: dict[str, Any], fail_from: int = 10**9, flush: int = 200, **arguments: Any
+    ) -> tuple[bool, Server, int]:
+        server = Server(info, fail_from, flush)
         running.append(server)
         ended: list[int] = []
         server_args = publish(host="127.0.0.1", port=server.http.server_port, skip_tokenizer_init=True, **arguments)
@@ -118,7 +120,7 @@ def test_the_longest_chunk_is_sent_before_the_server_is_up(warm_up: Any, info: d
     worked, server, ended = warm_up(info, **ON)
     assert (worked, ended) == (True, 0)
     assert server.prompts[0] == (tokens, 2, None)
-    assert "/flush_cache" in server.seen
+    assert "/flush_cache?timeout=30" in server.seen  # the scheduler may still have the request that was answered
     assert server.prompts[-1][0] < 10  # upstream's own request, after ours
     assert server.status is not None
 
@@ -130,6 +132,16 @@ def test_a_failure_ends_the_start(warm_up: Any, caplog: pytest.LogCaptureFixture
     assert server.status is None
     assert f"a prompt of {2 * CHUNK} tokens failed" in caplog.text
     assert "some_kernel" in caplog.text
+
+
+@pytest.mark.differs
+def test_a_prompt_that_stays_in_the_cache_is_said(warm_up: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Behind an admin key, for example: it is no reason not to serve."""
+    worked, server, ended = warm_up(INFO, flush=401, **ON)
+    assert (worked, ended) == (True, 0)
+    assert server.status is not None
+    assert "its prompt stays in the prefix cache until room is needed: " in caplog.text
+    assert "still at work" in caplog.text
 
 
 @pytest.mark.unchanged
