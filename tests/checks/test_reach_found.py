@@ -238,3 +238,17 @@ def test_a_subclass_is_cited_where_it_is_built_if_its_base_is_built_in_several_p
     once = ask(tmp_path / "b", {"app/work.py": work.format(more="")})
     assert lines(once) == [4, 10]
     assert [step.line for site in once.sites if site.line == 4 for step in site.calls] == [12]
+
+
+def test_the_way_that_fewest_tests_pick_is_shown(tmp_path: Path) -> None:
+    """What is chosen by default stands last, in the `else` branch."""
+    go = "from app.pool import Pool\ndef go():\n    build()\ndef build():\n    Pool(1)\n"
+    files = {"app/common.py": go}
+    for name in ("rare", "usual"):
+        files[f"app/{name}.py"] = "from app.common import build\nSTART = build\n"
+    files["app/work.py"] = (
+        "def main(rare=False):\n    if rare:\n        from app.rare import START\n    else:\n"
+        "        from app.usual import START\n    START()\n"
+    )
+    (site,) = ask(tmp_path, files).sites
+    assert [step.file for step in site.chain][-1] == "app/usual.py"

@@ -150,26 +150,8 @@ def _assumed(texts: list[str]) -> dict[str, object]:
 
 
 def _show(console: Console, data: Mapping[str, Any]) -> None:
+    from rebasekit.checks.reach.wording import lines
     from rebasekit.visible import visible
 
-    where = f"{data['file']}:{data['line']}"
-    console.line(f"{data['kind']} {data['name']} in {data['tag']}, {where}: {data['verdict']}")
-    for why in data["why"]:
-        console.line(f"  {visible(why)}")
-    for instead in data.get("instead", ()):
-        if instead not in data["why"]:
-            console.line(f"  {visible(instead)}")
-    for site in data["sites"]:
-        _show_site(console, site)
-
-
-def _show_site(console: Console, site: Mapping[str, Any]) -> None:
-    from rebasekit.visible import visible
-
-    ruled = ", ruled out" if site.get("ruled_out") else ""
-    where = f"{site['file']}:{site['line']}"
-    console.line(f"{where}: {site['liveness']}{ruled}, {site['how']}, in {site['scope'] or 'the module'}")
-    for guard in site["guards"]:
-        console.line(f"    if {visible(guard)}")
-    if chain := site.get("chain"):
-        console.line("    from " + " → ".join(step["scope"] or step["file"] for step in chain))
+    for line in lines(data):
+        console.line(visible(line))
