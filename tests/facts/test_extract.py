@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import textwrap
 
 import pytest
@@ -186,6 +187,41 @@ def test_mentions_are_by_name_and_through_aliases() -> None:
     file = facts("from app.pool import Pool as P\ndef f(x):\n    return P(x.read), 'app.pool.Pool'\n")
     found = file.mentions()
     assert {name: found[name] for name in ("P", "Pool", "read", "app", "pool")} == {
-        "P": (1,), "Pool": (1,), "read": (1,), "app": (1,), "pool": (1,),
+        "P": [1], "Pool": [1], "read": [1], "app": [1], "pool": [1],
     }  # fmt: skip
     assert not {"", "'app"} & set(found)
+
+
+def test_every_argument_has_its_line() -> None:
+    file = facts("f(a, b)\nf(a,\n  b, *c,\n  d)\nf(\n  a)\nf()\n")
+    assert [call.lines for call in file.body(0).calls] == [(1, 1), (2, 3, 3, 4), (6,), ()]
+
+
+@pytest.mark.parametrize("end", ["\n", "", "\n\n", "  # more", "\n\f\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_a_digest_is_of_the_text_of_its_lines(newline: str, end: str) -> None:
+    lines = ["# é", "class A:", "    def f(self):", "        return '𝄞'", "    x = 1" + end]
+    file = facts(newline.join(lines).encode())
+    inner = b"\n".join(line.encode() for line in lines[2:4])
+    assert file.scope(2).digest == hashlib.blake2b(inner, digest_size=10).hexdigest()
+    whole = "\n".join(lines).encode()
+    assert file.scope(0).digest == hashlib.blake2b(whole, digest_size=10).hexdigest()
+
+
+def test_what_was_let_go_is_decoded_again() -> None:
+    file = facts("x = Pool()\nif x:\n    x.run(1)\n")
+    before = file.body(0), file.guards(1), file.globals
+    file.forget()
+    assert (file.body(0), file.guards(1), file.globals) == before
+    assert not file._packed[1]  # chains are not decoded twice
+
+
+def test_strings_that_name_things_count_in_calls_only() -> None:
+    file = facts("g('no', 'a.b', 'Pool')\ng('a.b')\ng(x, 'Pool')\ng(k='c.d', n='Old')\n")
+    assert [load for load in file.body(0).loads if load[0] == "'"] == [
+        "'a.b",
+        "'a.b.no",
+        "'a.b.Pool",
+        "'c.d",
+        "'c.d.Old",
+    ]

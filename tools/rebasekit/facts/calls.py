@@ -39,13 +39,17 @@ class CallReader(Reading):
             return self._quiet(node)
         if callee.__class__ is str and (callee.rpartition(".")[2] in _ASKS or callee.startswith(LOADED)):
             return self._asked(node, callee)
-        read = self.read
+        read, dotted = self.read, self.dotted
         args = tuple([read(arg) if arg.__class__ is not ast.Starred else self._spread(arg) for arg in node.args])
         keywords = tuple([(k.arg, read(k.value), k.value.lineno) for k in node.keywords]) if node.keywords else ()
         if callee == "getattr" and len(args) > 1:
             return self._getattr(args)
-        lines = tuple([arg.lineno for arg in node.args]) if node.args else ()
-        if len(args) + len(keywords) > 1:
+        lines: tuple[int, ...] = ()  # of arguments that do not all stand on the call's line
+        if args and node.end_lineno != node.lineno:
+            lines = tuple([arg.lineno for arg in node.args])
+            if lines.count(node.lineno) == len(lines):
+                lines = ()
+        if self.dotted != dotted and len(args) + len(keywords) > 1:
             self._module_and_name(node, (*args, *[k[1] for k in keywords]))
         self.scope.calls.append((node.lineno, self.guard, callee, args, keywords, lines, False))
         if callee in TRANSPARENT and args:
@@ -55,8 +59,6 @@ class CallReader(Reading):
     def _module_and_name(self, node: ast.Call, refs: tuple[Ref, ...]) -> None:
         """`register("file", "pkg.mod", "Class")` names pkg.mod.Class, in two strings."""
         texts = [ref[1] for ref in refs if ref.__class__ is tuple and ref[0] == "v" and ref[1].__class__ is str]
-        if len(texts) < 2:
-            return
         modules = [text for text in texts if "." in text and DOTTED.match(text)]
         for module in modules:
             for name in texts:

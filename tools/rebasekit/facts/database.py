@@ -16,7 +16,7 @@ from pathlib import Path
 from rebasekit.errors import StateError
 
 # Raise when the shape of any record changes; marshal's own format changes with Python's version.
-SCHEMA = "16-" + ".".join(map(str, sys.version_info[:2]))
+SCHEMA = "17-" + ".".join(map(str, sys.version_info[:2]))
 _TABLES = """
 create table if not exists meta (schema text not null);
 create table if not exists blob (id text primary key, unread text, crc integer not null, data blob not null);

@@ -7,7 +7,7 @@ import hashlib
 from typing import Any
 
 from rebasekit.facts.expressions import ExpressionReader
-from rebasekit.facts.records import CLASS, FUNCTION
+from rebasekit.facts.records import CLASS, FUNCTION, refers
 from rebasekit.facts.writer import ScopeWriter
 
 
@@ -15,6 +15,8 @@ class DefinitionReader(ExpressionReader):
     """Opens a scope for each definition; `scopes` holds all of the file in source order."""
 
     scopes: list[ScopeWriter]
+    source: memoryview  # of the file's UTF-8 text
+    starts: list[int]  # of its lines, and where one more would start
 
     def block(self, body: list[ast.stmt]) -> None:
         """Read statements in order."""
@@ -25,7 +27,7 @@ class DefinitionReader(ExpressionReader):
         parent = self.scope if index else None
         qualified = f"{parent.name}.{name}" if parent is not None and parent.name else name
         scope = ScopeWriter(kind, qualified, parent.index if parent is not None else -1, index, guard, span)
-        text = b"\n".join(self.lines[span[0] - 1 : span[1]])
+        text = self.source[self.starts[span[0] - 1] : self.starts[span[1]] - 1]
         scope.digest = hashlib.blake2b(text, digest_size=10).hexdigest()
         self.scopes.append(scope)
         return scope
@@ -50,6 +52,7 @@ class DefinitionReader(ExpressionReader):
         for decorator in node.decorator_list:
             callee = self.read(decorator)
             self.scope.calls.append((decorator.lineno, self.guard, callee, (node.name,), (), (node.lineno,), True))
+            self.scope.decorates = True
         self.scope.bound.add(node.name)
         self.scope.defined.add(node.name)
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -72,6 +75,7 @@ class DefinitionReader(ExpressionReader):
         else:
             inner.parameters = parameters
             inner.flags = "a" if node.__class__ is ast.AsyncFunctionDef else ""
+            inner.flags += "d" if any(refers(p[4]) for p in parameters if p[3] is not None) else ""
             inner.result = self.text(node.returns, 200) if node.returns is not None else None
             inner.bound.update([p[0] for p in parameters])
         self.scope, self.guard = inner, 0

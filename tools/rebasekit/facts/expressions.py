@@ -33,6 +33,7 @@ class ExpressionReader(CallReader, BindingReader):
                 if len(value) > _LONGEST_CONSTANT:
                     return None
                 if "." in value and DOTTED.match(value):
+                    self.dotted += 1
                     self.scope.loads.setdefault("'" + value.replace(":", "."), node.lineno)  # type: ignore[union-attr]
                 return ("v", value)
             return ("v", value) if value.__class__ is int or value.__class__ is float else None

@@ -6,12 +6,13 @@ import ast
 import marshal
 import zlib
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from rebasekit.facts.definitions import DefinitionReader, leaves
 from rebasekit.facts.parse import Parsed, Unread, parse
 from rebasekit.facts.records import MODULE, SCRIPT, refers
-from rebasekit.facts.writer import ScopeWriter, mentions
+from rebasekit.facts.writer import ScopeWriter
 
 
 class FileReader(DefinitionReader):
@@ -19,6 +20,8 @@ class FileReader(DefinitionReader):
 
     def __init__(self, parsed: Parsed) -> None:
         self.lines = parsed.lines
+        self.source = memoryview(parsed.text)
+        self.starts = list(accumulate([len(line) + 1 for line in parsed.lines], initial=0))
         self.guards = [(0, "", True, 0)]
         self.guard = 0
         self.scopes: list[ScopeWriter] = []
@@ -238,8 +241,7 @@ def extract(data: bytes) -> bytes | Unread:
     try:
         reader = FileReader(parsed)
         reader.drop_plain()
-        heads, bodies = zip(*[scope.pack() for scope in reader.scopes], strict=True)
-        parts = (heads, bodies, tuple(reader.guards), {k: tuple(v) for k, v in mentions(reader.scopes).items()})
+        parts = (*zip(*[scope.pack() for scope in reader.scopes], strict=True), tuple(reader.guards))
         return marshal.dumps(tuple([zlib.compress(marshal.dumps(part), 1) for part in parts]))
     except (RecursionError, MemoryError):
         return Unread("nesting: too deep to read")

@@ -49,8 +49,9 @@ def _mentions(program: Program) -> dict[str, array[int]]:
     found: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
     for index in range(len(program.paths)):
         start = program.first[index]
-        for name, scopes in program.file(index).mentions().items():
-            found[name].extend([start + local for local in scopes])
+        for local, names in program.file(index).mentioned():
+            for name in names:
+                found[name].append(start + local)
     return found
 
 

@@ -16,9 +16,10 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Parsed:
-    """A syntax tree and the UTF-8 lines its columns count in."""
+    """A syntax tree, the UTF-8 text its columns count in, and the lines of it."""
 
     tree: ast.Module
+    text: bytes
     lines: list[bytes]
 
 
@@ -62,4 +63,5 @@ def parse(data: bytes) -> Parsed | Unread:
         return Unread(f"syntax: {error}")
     except (RecursionError, MemoryError):
         return Unread("nesting: too deep to parse")
-    return Parsed(tree, text.encode("utf-8", "surrogatepass").split(b"\n"))
+    encoded = text.encode("utf-8", "surrogatepass")
+    return Parsed(tree, encoded, encoded.split(b"\n"))

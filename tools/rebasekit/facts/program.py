@@ -6,12 +6,12 @@ import marshal
 import zlib
 from array import array
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 from rebasekit.facts.records import (
+    CLASS,
     MODULE,
     SCRIPT,
     Assign,
@@ -25,7 +25,7 @@ from rebasekit.facts.records import (
 )
 
 INIT = "__init__"
-_MOST_OPEN = 500  # files of which everything is decoded; what is asked for again is decoded again
+_MOST_OPEN = 500  # files of which calls are decoded; what is asked for again is decoded again
 RawImport = tuple[str, str, str | None, int, int, int]  # the fields of records.Import
 
 
@@ -47,12 +47,12 @@ class FileFacts:
         self.path = path
         self.module = module_name(path)
         self.is_package = path.endswith(INIT + ".py")
-        # What `extract` packed: heads, bodies, guards, mentions. An unread file has no scopes at all.
+        # What `extract` packed: heads, reads, assignments, acts, guards. An unread file has no scopes at all.
         self._packed: list[bytes] = list(marshal.loads(packed)) if packed else []  # noqa: S302 - our own cache
-        self.heads: tuple[Any, ...] = _unzip(self._packed[0]) if packed else ()
+        self.heads: tuple[Any, ...] = self._take(0) if packed else ()
         self._scopes: dict[int, Scope] = {}
         self._read: dict[int, Body] = {}
-        self.opened: deque[FileFacts] | None = None  # files of the tree whose bodies are decoded, the oldest first
+        self.opened: dict[FileFacts, None] | None = None  # files of the tree whose calls are decoded, oldest first
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -75,26 +75,71 @@ class FileFacts:
         return scope
 
     def parameters(self, index: int) -> tuple[Parameter, ...]:
+        return tuple(map(Parameter._make, self.raw_parameters(index)))
+
+    def raw_parameters(self, index: int) -> tuple[Any, ...]:
+        """Parameters as bare tuples in the order of `Parameter`'s fields."""
         packed = self.heads[index][8]
-        return tuple(map(Parameter._make, marshal.loads(packed))) if packed else ()  # noqa: S302 - our own cache
+        found: tuple[Any, ...] = marshal.loads(packed) if packed else ()  # noqa: S302 - our own cache
+        return found
+
+    def _take(self, part: int) -> Any:
+        """A part that stays unpacked."""
+        packed, self._packed[part] = self._packed[part], b""
+        return _unzip(packed)
+
+    def _open(self, part: int) -> Any:
+        """A part that is unpacked until many other files are in use."""
+        if self.opened is not None and self not in self.opened:
+            self.opened[self] = None
+            if len(self.opened) > _MOST_OPEN:
+                oldest = next(iter(self.opened))
+                del self.opened[oldest]
+                oldest.forget()
+        return _unzip(self._packed[part])
+
+    @cached_property
+    def _reads(self) -> tuple[bytes, ...]:
+        reads: tuple[bytes, ...] = self._take(1)
+        return reads
+
+    @cached_property
+    def _assigns(self) -> tuple[bytes, ...]:
+        assigns: tuple[bytes, ...] = self._take(2)
+        return assigns
+
+    @cached_property
+    def _acts(self) -> tuple[bytes, ...]:
+        acts: tuple[bytes, ...] = self._open(3)
+        return acts
 
     @cached_property
     def _guards(self) -> tuple[tuple[int, str, bool, int], ...]:
-        guards: tuple[tuple[int, str, bool, int], ...] = _unzip(self._packed[2])
+        guards: tuple[tuple[int, str, bool, int], ...] = self._open(4)
         return guards
 
-    @cached_property
-    def _bodies(self) -> tuple[tuple[bytes, bytes, bytes], ...]:
-        bodies: tuple[tuple[bytes, bytes, bytes], ...] = _unzip(self._packed[1])
-        if self.opened is not None:
-            self.opened.append(self)
-            if len(self.opened) > _MOST_OPEN:
-                self.opened.popleft().forget()
-        return bodies
+    def mentioned(self) -> Iterator[tuple[int, set[str]]]:
+        """The names that each scope mentions; what is imported under another name counts where the alias is read."""
+        aliases = {i[0]: i[2] for head in self.heads for i in head[11] if i[2] and i[2] != i[0] != "*"}
+        for index, packed in enumerate(self._reads if self.heads else ()):
+            if packed:
+                names: set[str] = set()
+                for load in marshal.loads(packed)[0]:  # noqa: S302 - our own cache
+                    if "." in load:
+                        names.update((load[1:] if load[0] == "'" else load).split("."))
+                    else:
+                        names.add(load)
+                if aliases:
+                    names.update([aliases[name] for name in names & aliases.keys()])
+                names.discard("")  # what stands on no name starts with ""
+                yield index, names
 
-    def mentions(self) -> dict[str, tuple[int, ...]]:
+    def mentions(self) -> dict[str, list[int]]:
         """The scopes that mention each name."""
-        found: dict[str, tuple[int, ...]] = _unzip(self._packed[3]) if self._packed else {}
+        found: dict[str, list[int]] = {}
+        for index, names in self.mentioned():
+            for name in names:
+                found.setdefault(name, []).append(index)
         return found
 
     def body(self, index: int) -> Body:
@@ -103,7 +148,7 @@ class FileFacts:
             calls, returns = self.raw_acts(index)
             body = self._read[index] = Body(
                 *self.reads(index),
-                tuple(map(Call._make, calls)),
+                tuple(map(_call, calls)),
                 tuple(map(Assign._make, self.raw_assigns(index))),
                 tuple(map(Return._make, returns)),
             )
@@ -111,14 +156,19 @@ class FileFacts:
 
     def reads(self, index: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """Chains read in a scope, and the line of each."""
-        packed = self._bodies[index][0]
+        packed = self._reads[index]
         found: tuple[tuple[str, ...], tuple[int, ...]]
         found = marshal.loads(packed) if packed else ((), ())  # noqa: S302 - our own cache
         return found
 
+    def may_read(self, index: int, words: tuple[bytes, ...]) -> bool:
+        """Whether one of these stands in what a scope reads; cheaper than `reads`."""
+        packed = self._reads[index]
+        return any(word in packed for word in words)
+
     def raw_acts(self, index: int) -> tuple[tuple[Call, ...], tuple[Return, ...]]:
-        """Calls and returns as bare tuples in the order of `records`' fields."""
-        packed = self._bodies[index][1]
+        """Calls and returns as bare tuples in the order of `records`' fields, arguments' lines as they are packed."""
+        packed = self._acts[index]
         acts: tuple[tuple[Call, ...], tuple[Return, ...]]
         acts = marshal.loads(packed) if packed else ((), ())  # noqa: S302 - our own cache
         return acts
@@ -134,7 +184,7 @@ class FileFacts:
 
     def raw_assigns(self, index: int) -> tuple[Assign, ...]:
         """Assignments as bare tuples in the order of `Assign`'s fields."""
-        packed = self._bodies[index][2]
+        packed = self._assigns[index]
         assigns: tuple[Assign, ...] = marshal.loads(packed) if packed else ()  # noqa: S302 - our own cache
         return assigns
 
@@ -164,8 +214,8 @@ class FileFacts:
         return found[::-1]
 
     def forget(self) -> None:
-        """Let go of what was decoded, heads aside: a whole tree of it is too much to hold while it is linked."""
-        for name in ("_bodies", "_guards", "globals"):
+        """Let go of most that was decoded: a whole tree of it is too much to hold while it is linked."""
+        for name in ("_acts", "_guards", "globals"):
             self.__dict__.pop(name, None)
         self._scopes.clear()
         self._read.clear()
@@ -186,6 +236,21 @@ class FileFacts:
                 found.setdefault(parent, {}).setdefault(head[1].rpartition(".")[2], []).append(index)
         return found
 
+    @cached_property
+    def inner_classes(self) -> dict[int, list[int]]:
+        """Classes directly inside each scope that has any."""
+        return {
+            parent: found
+            for parent, named in self.children.items()
+            if (found := [c for same in named.values() for c in same if self.heads[c][0] == CLASS])
+        }
+
+
+def _call(raw: Any) -> Call:
+    """Arguments that all stand on the call's line are packed without theirs."""
+    call = Call._make(raw)
+    return call if len(call.lines) == len(call.args) else call._replace(lines=(call.line,) * len(call.args))
+
 
 class Program:
     """Every file of a tree; scope ids count through all files, in path order."""
@@ -195,7 +260,7 @@ class Program:
         self.unread = unread  # path to reason
         self._load = load
         self._files: dict[int, FileFacts] = {}
-        self._opened: deque[FileFacts] = deque()
+        self._opened: dict[FileFacts, None] = {}
         self.first = [0]
         for size in sizes:
             self.first.append(self.first[-1] + size)

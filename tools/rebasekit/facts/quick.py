@@ -108,7 +108,7 @@ class _Search:
         self.followed: set[str] = set()
         self.common: set[str] = set()
         self._scopes: dict[str, FileFacts] = {}
-        self._mentions: dict[str, dict[str, tuple[int, ...]]] = {}
+        self._mentions: dict[str, dict[str, list[int]]] = {}
         entries = [e.partition(":")[0].replace(".", "/") for e in settings.entries]
         self.read(p for e in entries for p in (f"{e}.py", f"{e}/__init__.py") if p in files)
 

@@ -226,7 +226,7 @@ class Reachability:
             if entity.kind == "global":
                 return self.resolver.as_classes(entity) if not entity.rest else []
             return []
-        if self.resolver.kind(entity.scope) == CLASS:
+        if entity.scope in self.hierarchy.links:
             return self._use_class(entity, origin)
         self.mark(entity.scope, origin)
         self.demand_all(entity.rest, origin)

@@ -11,6 +11,7 @@ from rebasekit.facts.writer import ScopeWriter
 class Reading:
     """The place in a file that a reader has come to. `guards` are all tests seen, `guard` the one that holds here."""
 
+    dotted = 0  # strings seen that may name a module, class or function
     scope: ScopeWriter
     lines: list[bytes]
     guards: list[tuple[int, str, bool, int]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rebasekit.facts.deferred import Deferred
@@ -30,6 +31,7 @@ class Resolver:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._members: dict[tuple[int, str], tuple[Entity, ...]] = {}
+        self._named: dict[int, tuple[str, ...]] = {}  # by file: modules that its strings name
         self._scope = -1
         self._names: dict[str, tuple[Entity, ...]] = {}
         self.deferred = Deferred(self)
@@ -130,13 +132,26 @@ class Resolver:
         """A package that exports lazily (`__getattr__`): the only definition of that name below it, if one."""
         if "__getattr__" not in file.children.get(0, {}):
             return ()
-        found: list[Entity] = []
+        modules = self._named.get(file.index)
+        if modules is None:
+            modules = self._named[file.index] = tuple(self._modules_named(file))
+        found = [
+            entity
+            for module in modules
+            if module.rpartition(".")[2] != name
+            for entity in self.module_member(module, name)
+            if entity.kind == "definition"
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def _modules_named(self, file: FileFacts) -> Iterator[str]:
+        """Modules that strings of a module name."""
         for load in file.reads(0)[0]:
             if load.startswith("'"):
-                module = self._module(load[1:].strip(".")) or self._module(f"{file.package}.{load[1:].strip('.')}")
-                if module is not None and module.name.rpartition(".")[2] != name:
-                    found.extend(e for e in self.module_member(module.name, name) if e.kind == "definition")
-        return tuple(dict.fromkeys(found))
+                text = load[1:].strip(".")
+                module = self._module(text) or self._module(f"{file.package}.{text}")
+                if module is not None:
+                    yield module.name
 
     def _imported(self, file: FileFacts, item: RawImport) -> tuple[Entity, ...]:
         alias, module, name = item[:3]

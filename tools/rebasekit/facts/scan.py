@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rebasekit.facts.decorators import Decorators
-from rebasekit.facts.program import FileFacts
+from rebasekit.facts.program import FileFacts, RawImport
 from rebasekit.facts.records import CLASS, FUNCTION, Ref
 from rebasekit.facts.resolve import Entity
 from rebasekit.facts.settings import TEST
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 # A class among their arguments is described, not built.
 _DESCRIBE = frozenset({"super", "TypeVar", "NewType", "type", "get_type_hints", "NamedTuple", "TypedDict"})
 
-_MOST_OPEN = 1000  # files whose bodies are kept decoded
 # Whoever calls these imports modules that it finds in a folder.
-_SCANS = ("iter_modules", "walk_packages")
+_SCANS = (b"iter_modules", b"walk_packages")
 # Whoever calls this takes classes out of modules, and picks them by a class above them.
-_MEMBERS = "getmembers"
+_MEMBERS = (b"getmembers",)
 
 Origin = tuple[int, int]  # scope id, line
 
@@ -34,9 +33,9 @@ class Scanner:
         self.reach = reach
         self.program = reach.program
         self.resolver = reach.resolver
-        self._open: dict[int, FileFacts] = {}
         self._outside: dict[int, set[str]] = {}  # by file: names of its module that lead out of the tree
         self._calling: dict[str, str] = {}
+        self._imported: dict[tuple[str, str, str | None, int], tuple[str, ...]] = {}
         self.types = Types(reach.program, reach.resolver, reach.hierarchy)
         self.decorators = Decorators(reach.program, reach.resolver)
 
@@ -44,16 +43,15 @@ class Scanner:
         index, local = self.program.locate(scope)
         file = self.program.file(index)
         head = file.heads[local]
-        self._keep(file)
         self._imports(file, head, scope)
         self._inner_classes(file, local, scope)
         if self.reach.level == TEST:
             return self._process_test(scope, file, local)
         loads, lines = file.reads(local)
-        classes = self._read(scope, file, head, loads, lines)
-        if any(load.endswith(_SCANS) for load in loads):
+        classes = self._read(scope, file, local, loads, lines)
+        if file.may_read(local, _SCANS):
             self.reach.scan_packages()
-        if classes and any(load.endswith(_MEMBERS) for load in loads):
+        if classes and file.may_read(local, _MEMBERS):
             for class_id in dict.fromkeys(c for named in classes.values() for c in named):
                 self.reach.expect(class_id, (scope, head[3]))
         decorated = "c" in head[12]
@@ -70,43 +68,47 @@ class Scanner:
             self.reach.import_module(file.module, (scope, head[3]))
         return None
 
-    def _keep(self, file: FileFacts) -> None:
-        """Scopes of one file run soon after one another; what was decoded of others makes room."""
-        if self._open.pop(file.index, None) is None and len(self._open) >= _MOST_OPEN:
-            self._open.pop(next(iter(self._open))).forget()
-        self._open[file.index] = file
-
     def _read(
-        self, scope: int, file: FileFacts, head: Ref, loads: tuple[str, ...], lines: tuple[int, ...]
+        self, scope: int, file: FileFacts, local: int, loads: tuple[str, ...], lines: tuple[int, ...]
     ) -> dict[str, list[int]]:
         """Follow every chain that a scope reads; return the classes named, by chain."""
+        head = file.heads[local]
         receiver = self.types.receiver(scope)
-        classes: dict[str, list[int]] = {}
-        # Names that lead out of the tree are most of what is read. A function may hide one of its module.
-        outside = self._outside.setdefault(file.index, set())
+        bound = frozenset(head[10].split())
+        variables = self._variables(file, local, bound)
         put_off = self.resolver.deferred.strings(file) if head[2] < 0 else ()
+        # Names that lead out of the tree are most of what is read. A scope may hide one of its module.
         flat = self._flat(file, head[2])
-        skip = {root for root in outside if f" {root} " not in head[10]} if flat else set()
+        outside = self._outside.setdefault(file.index, set()) if flat else set()
+        classes: dict[str, list[int]] = {}
         for load, line in zip(loads, lines, strict=True):
             root, _, rest = load.partition(".")
-            if root in skip or load in put_off:
+            if (root in outside and root not in bound) or load in put_off:
                 continue
             if receiver is not None and root == receiver[0]:
-                if rest := self.calling(rest):
-                    self.attributes(Held((receiver[1],), True), rest, (scope, line))
+                if wanted := self.calling(rest):
+                    self.attributes(Held((receiver[1],), True), wanted, (scope, line))
             elif not root or root[0] == "'" or root.startswith("super"):
                 self._special(scope, load, (scope, line), receiver)
+            elif root in variables:
+                if wanted := self.calling(rest):
+                    self.attributes(self.types.of_local(scope, root), wanted, (scope, line))
             else:
-                entities = self.resolver.name(scope, root)
+                free = flat and root not in bound
+                entities = self.resolver.member(file.index, root) if free else self.resolver.name(scope, root)
                 if len(entities) == 1 and entities[0].kind == "external":
-                    skip.add(root)
-                    if flat and f" {root} " not in head[10]:
+                    if root not in bound:
                         outside.add(root)
-                    continue
-                named = self._named(scope, root, rest, entities, (scope, line))
-                if named:
+                elif named := self._named(scope, root, rest, entities, (scope, line)):
                     classes[load] = named
         return classes
+
+    def _variables(self, file: FileFacts, local: int, bound: frozenset[str]) -> frozenset[str]:
+        """Names of a function that hold what it assigns: not what it imports, declares global or defines."""
+        head = file.heads[local]
+        if head[0] != FUNCTION:
+            return frozenset()
+        return bound.difference([item[0] for item in head[11]], file.children.get(local, ()))
 
     def _flat(self, file: FileFacts, local: int) -> bool:
         """Whether only classes and the module are around a scope: its free names are the module's."""
@@ -150,26 +152,31 @@ class Scanner:
         for item in items:
             if item[3] < 0 or (item[5] and self._typing_only(file, item[5])):
                 continue
-            origin = (scope, item[4])
-            for module in self.resolver.sources(file, item) if item[2] is not None else self._plain(item):
-                if module.kind == "module":
-                    self.reach.import_module(module.name, origin)
-                    if item[2] is not None:
-                        below = f"{module.name}.{item[2]}"
-                        if below in self.program.modules:
-                            self.reach.import_module(below, origin)
+            key = (file.package if item[3] else "", *item[1:4])
+            modules = self._imported.get(key)
+            if modules is None:
+                modules = self._imported[key] = tuple(self._modules(file, item))
+            for module in modules:
+                self.reach.import_module(module, (scope, item[4]))
 
-    def _plain(self, item: tuple[str, str, str | None, int, int, int]) -> Iterable[Entity]:
-        return (Entity("module", -1, item[1]),)
+    def _modules(self, file: FileFacts, item: RawImport) -> Iterator[str]:
+        """What an import statement runs: a module, and the module below it that it may name."""
+        if item[2] is None:
+            yield item[1]
+            return
+        for module in self.resolver.sources(file, item):
+            if module.kind == "module":
+                yield module.name
+                if (below := f"{module.name}.{item[2]}") in self.program.modules:
+                    yield below
 
     def _typing_only(self, file: FileFacts, guard: int) -> bool:
         return any(g.holds and g.text in ("TYPE_CHECKING", "typing.TYPE_CHECKING") for g in file.guards(guard))
 
     def _inner_classes(self, file: FileFacts, local: int, scope: int) -> None:
-        for children in file.children.get(local, {}).values():
-            for child in children:
-                if file.heads[child][0] == CLASS:
-                    self.reach.mark(self.program.first[file.index] + child, (scope, file.heads[child][3]))
+        first = self.program.first[file.index]
+        for child in file.inner_classes.get(local, ()):
+            self.reach.mark(first + child, (scope, file.heads[child][3]))
 
     def _special(self, scope: int, load: str, origin: Origin, receiver: tuple[str, int] | None) -> None:
         """Chains that do not start at a name: on a call or a subscript, in a string, on `super()`."""

@@ -140,12 +140,16 @@ class Types:
 
     def _assigned(self, file: FileFacts, local: int) -> dict[str, list[tuple[Ref, str | None]]]:
         names: dict[str, list[tuple[Ref, str | None]]] = {}
-        for parameter in file.parameters(local):
-            names.setdefault(parameter.name, []).append((None, parameter.annotation))
+        for parameter in file.raw_parameters(local):
+            names.setdefault(parameter[0], []).append((None, parameter[2]))
         for assign in file.raw_assigns(local):
             if isinstance(assign[2], str) and "." not in assign[2]:
                 names.setdefault(assign[2], []).append((assign[3], assign[4]))
         return names
+
+    def of_local(self, scope_id: int, name: str) -> Held:
+        """Classes of what a variable of a function holds."""
+        return self._local(Entity("local", scope_id, name), 0)
 
     def of_global(self, entity: Entity) -> Held:
         """Classes of what a module-level name holds."""

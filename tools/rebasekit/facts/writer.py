@@ -7,7 +7,7 @@ import marshal
 from collections.abc import Collection
 from typing import Any
 
-from rebasekit.facts.records import FUNCTION, refers
+from rebasekit.facts.records import FUNCTION
 
 _BUILTINS = frozenset(vars(builtins))
 
@@ -16,9 +16,9 @@ class ScopeWriter:
     """Collects one scope's facts; `pack` turns them into the tuples that `records` describes."""
 
     __slots__ = (
-        "assigns", "bases", "bound", "calls", "decorators", "defined", "digest", "end", "flags", "guard", "imports",
-        "index", "keeps_constants", "kind", "line", "loads", "loose", "name", "parameters", "parent", "result",
-        "returns",
+        "assigns", "bases", "bound", "calls", "decorates", "decorators", "defined", "digest", "end", "flags", "guard",
+        "imports", "index", "keeps_constants", "kind", "line", "loads", "loose", "name", "parameters", "parent",
+        "result", "returns",
     )  # fmt: skip
 
     def __init__(self, kind: str, name: str, parent: int, index: int, guard: int, span: tuple[int, int]) -> None:
@@ -33,6 +33,7 @@ class ScopeWriter:
         self.bases: tuple[Any, ...] = ()
         self.parameters: tuple[Any, ...] = ()
         self.decorators: tuple[str, ...] = ()
+        self.decorates = False
         self.flags = ""
         self.loose = False  # some return gives what is not kept in `returns`
         self.result: str | None = None
@@ -53,18 +54,20 @@ class ScopeWriter:
         if self.kind == FUNCTION:
             own = self.bound - self.defined - {item[0] for item in self.imports}
         loads = self.loads
-        for name in [n for n in loads if n in own or (n in _BUILTINS and known is not None and n not in known)]:
+        for name in own.intersection(loads):
             del loads[name]
+        if known is not None:
+            for name in _BUILTINS.intersection(loads).difference(known):
+                del loads[name]
 
-    def pack(self) -> tuple[tuple[Any, ...], tuple[bytes, bytes, bytes]]:
+    def pack(self) -> tuple[tuple[Any, ...], bytes, bytes, bytes]:
         """The head, and three packed parts that are wanted apart.
 
-        What is read, of every scope that runs; calls and returns, of few; assignments, alone and often, to learn
-        what attributes hold.
+        What is read, of every scope that runs; assignments, often, to learn what attributes hold; calls and returns,
+        of few.
         """
         first = self.parameters[0][0] if self.parameters else ""
-        flags = self.flags + ("d" if any(refers(p[4]) for p in self.parameters) else "")
-        flags += "c" if any(call[6] for call in self.calls) else ""
+        flags = self.flags + ("c" if self.decorates else "")
         head = (
             self.kind, self.name, self.parent, self.line, self.end, self.guard, self.digest, self.bases,
             marshal.dumps(self.parameters) if self.parameters else b"", self.decorators,
@@ -73,20 +76,4 @@ class ScopeWriter:
         reads = marshal.dumps((tuple(self.loads), tuple(self.loads.values()))) if self.loads else b""
         acts = marshal.dumps((tuple(self.calls), tuple(self.returns))) if self.calls or self.returns else b""
         assigns = marshal.dumps(tuple(self.assigns)) if self.assigns else b""
-        return head, (reads, acts, assigns)
-
-
-def mentions(scopes: list[ScopeWriter]) -> dict[str, list[int]]:
-    """The scopes that mention each name; one imported under another name counts where the alias is read."""
-    aliases = {i[0]: i[2] for scope in scopes for i in scope.imports if i[2] and i[2] != i[0] != "*"}
-    found: dict[str, list[int]] = {}
-    for index, scope in enumerate(scopes):
-        names: set[str] = set()
-        for load in scope.loads:
-            names.update((load[1:] if load[0] == "'" else load).split("."))
-        if aliases:
-            names.update([aliases[name] for name in names & aliases.keys()])
-        for name in names:
-            found.setdefault(name, []).append(index)
-    found.pop("", None)  # what stands on no name starts with ""
-    return found
+        return head, reads, assigns, acts
