@@ -136,7 +136,10 @@ def test_summary_and_lines(project):
     tested = PatchTests("p", Counter(passed=3, skipped=1), (), 12.0, 950_000_000, project.root)
     built = step.Built(Wheel(project.root / "x.whl", proof), base_of(space, proof), tests=(tested,))
     assert line_of(built) == "ok   v1.1.0  p: 3 passed, 1 skipped in 12 s, 950 MB"
-    text = summary(space, [built])
+    text = summary(space, [built], trees=True)
+    assert "`nox -s series`" in text and "unpacked twice" in text
+    installed = summary(space, [built], trees=False)
+    assert "`nox -s build`" in installed and "unpacked twice" not in installed and installed.count("\n") == text.count("\n")
     assert "| v1.1.0 | p | 3 | 0 | 1 | 12 | 950 MB |" in text and text.startswith("# ")
     failed = step.Built(built.wheel, tests=(PatchTests("p", Counter(failure=1), ("t::x",), 1.0, 0, project.root),))
     assert line_of(failed).startswith("FAIL v1.1.0") and not failed.ok

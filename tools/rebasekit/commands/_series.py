@@ -12,8 +12,20 @@ if TYPE_CHECKING:
     from rebasekit.steps.workspace import Workspace
 
 
-def summary(space: Workspace, found: Sequence[Built]) -> str:
-    """The file's text."""
+_TREES = (
+    "`nox -s series`",
+    "Every release was unpacked twice from its wheel",
+    "once with the series and once as upstream ships it",
+)
+_WHEELS = (
+    "`nox -s build`",
+    "Every release was installed from its patched wheel",
+    "and upstream's was unpacked beside it",
+)
+
+
+def summary(space: Workspace, found: Sequence[Built], *, trees: bool) -> str:
+    """The file's text; `trees` says whether the tests ran on unpacked trees or on installations."""
     import datetime
     import platform
 
@@ -21,12 +33,13 @@ def summary(space: Workspace, found: Sequence[Built]) -> str:
     from rebasekit.patches.digest import series_digest
 
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    command, here, there = _TREES if trees else _WHEELS
     lines = [
         "# The patches' tests on real classes",
         "",
-        f"Written by `nox -s series` on {day}: rebasekit {__version__}, Python {platform.python_version()},",
-        f"series `{series_digest(space.series)[:12]}`. Every release was unpacked twice from its wheel, compiled files",
-        "included, once with the series and once as upstream ships it. Tests marked `differs` fail on the second.",
+        f"Written by {command} on {day}: rebasekit {__version__}, Python {platform.python_version()},",
+        f"series `{series_digest(space.series)[:12]}`. {here}, compiled files",
+        f"included, {there}. Tests marked `differs` fail on the second.",
         "",
         "| release | patch | passed | failed | skipped | seconds | memory |",
         "|---|---|---:|---:|---:|---:|---:|",

@@ -67,7 +67,7 @@ def run(args: Namespace, console: Console) -> int:
     for name, problem in failed:
         console.error(f"{name}: {problem.message}", hint=problem.hint)
     if args.summary:
-        console.machine(args.summary, _series.summary(space, found))
+        console.machine(args.summary, _series.summary(space, found, trees=args.trees))
     _options.print_json(args, console, {"schema": 1, "builds": [_serving.build_data(built) for built in found]})
     if failed:
         return failed[0][1].exit_code
