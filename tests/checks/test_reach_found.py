@@ -190,6 +190,30 @@ def test_out_of_a_table_only_what_can_take_the_arguments_is_built(tmp_path: Path
     assert lines(ask(tmp_path, {"app/work.py": work, "app/pool.py": pool})) == ([6] if fits else [])
 
 
+KEYED = (
+    "from app.pool import Pool\nclass Other: pass\nTABLE = {'pool': Pool, 'other': Other}\n"
+    "def pick(name):\n    return TABLE[name]\ndef make(name):\n    return TABLE[name]()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "built"),
+    [
+        ("    kind = pick(cfg.kind)\n    if cfg.kind == 'other':\n        return kind()\n", False),
+        ("    kind = pick(cfg.kind)\n    if cfg.kind.startswith('oth'):\n        return kind()\n", False),
+        ("    kind = TABLE.get(cfg.kind)\n    if cfg.kind != 'pool':\n        return kind()\n", False),
+        ("    kind = pick(cfg.kind)\n    if cfg.kind.startswith('po'):\n        return kind()\n", True),
+        ("    kind = pick(cfg.kind)\n    if cfg.more == 'other':\n        return kind()\n", True),
+        ("    kind = pick(cfg.kind) if cfg else pick(cfg.more)\n    if cfg.kind == 'other':\n        return kind()\n", True),
+        ("    name = cfg.kind\n    kind = pick(name)\n    name = 'other'\n    if name == 'other':\n        return kind()\n", True),
+    ],
+    ids=["another key", "another beginning", "get", "its beginning", "another name", "two keys", "a variable"],
+)  # fmt: skip
+def test_the_key_of_a_table_decides_tests_on_it(tmp_path: Path, body: str, built: bool) -> None:
+    report = ask(tmp_path, {"app/work.py": KEYED + "def main(cfg=None):\n" + body})
+    assert bool(lines(report)) is built
+
+
 APART = {
     "app/work.py": "import tools.parts\ndef main(thing=None):\n    tools.parts.ready()\n    return thing.forward()\n",
     "tools/parts.py": "def ready():\n    import other.model\n    return other.model.MODEL.{called}()\n",

@@ -58,6 +58,27 @@ TRUTH: dict[str, Any] = {
 }
 
 
+OTHER_LINES: dict[str, Any] = {
+    "classes": {
+        "A": {
+            "verdict": "subclass-only: a mixin",
+            "sites": [
+                {"file": "x.py", "line": 4, "all_lines": [4], "also": [["y.py", 7]], "liveness": "serving", "kind": ""},
+                {"file": "x.py", "line": 9, "all_lines": [9], "liveness": "open", "kind": ""},
+            ],
+        },
+        "B": {"verdict": "subclass-only: abstract", "verdict_only": True, "sites": []},
+    }
+}
+
+
+def test_other_lines_open_sites_and_verdicts_alone() -> None:
+    sites = [{"file": f"up/{file}.py", "line": line, "liveness": "serving"} for file, line in (("y", 7), ("x", 9))]
+    total = score.score(OTHER_LINES, lambda _name: {"verdict": "subclass-only", "sites": sites}, prefix="up/")
+    assert (total.verdicts, total.wanted, total.found, total.reported, total.right) == (2, 1, 1, 1, 1)
+    assert score.score(OTHER_LINES, lambda _name: answer("live"), prefix="up/").verdicts == 0
+
+
 def answer(verdict: str, *lines: int, liveness: str = "serving") -> dict[str, Any]:
     return {"verdict": verdict, "sites": [{"file": "up/x.py", "line": n, "liveness": liveness} for n in lines]}
 

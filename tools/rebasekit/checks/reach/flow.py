@@ -40,7 +40,7 @@ class Sink:
     line: int
     guard: int
     how: tuple[str, ...]
-    call: Call | None = field(default=None, compare=False)  # of the value itself, not of one of its methods
+    call: Call | None = field(default=None, compare=False)
 
 
 @dataclass
@@ -91,7 +91,8 @@ class Flow:
             if use.method == "__new__":
                 outcome.sinks.append(Sink(use.scope, place.line, place.guard, ("__new__",)))
             elif spot is None or not hidden(self.facts.program, spot.owner, spot.name, spot.line, use):
-                outcome.methods.append((Sink(use.scope, place.line, place.guard, place.how), use.method))
+                sink = Sink(use.scope, place.line, place.guard, place.how, use.call)
+                outcome.methods.append((sink, use.method))
         elif use.kind == "returned":
             yield Spot("result", use.scope, "")
         elif use.kind == "assigned":

@@ -22,6 +22,7 @@ class _Some:
 
 
 UNKNOWN = _Unknown()
+_OF_TEXT = ("startswith", "endswith")
 SOME = _Some()
 Known = Mapping[str, Any]
 
@@ -73,7 +74,16 @@ class _Evaluator:
             return self.value(node.value)
         if isinstance(node, ast.Name) and node.id in self.locals:
             return self.locals[node.id]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_TEXT:
+            return self._of_text(node, node.func)
         return self._fact(node)
+
+    def _of_text(self, node: ast.Call, func: ast.Attribute) -> Any:
+        """`text.startswith(other)` and its like, of two known strings."""
+        text, others = self.value(func.value), [self.value(arg) for arg in node.args]
+        if not isinstance(text, str) or len(others) != 1 or not isinstance(others[0], str) or node.keywords:
+            return UNKNOWN
+        return text.startswith(others[0]) if func.attr == "startswith" else text.endswith(others[0])
 
     def _fact(self, node: ast.expr) -> Any:
         chain = tail(node)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from rebasekit.checks.reach.flow import Flow, Outcome, Sink, Spot
+from rebasekit.checks.reach.keys import Keys
 from rebasekit.checks.reach.occurrences import Place, Use, places, uses
 from rebasekit.checks.reach.results import with_results
 from rebasekit.checks.reach.signatures import fits
@@ -42,6 +43,7 @@ class Sites:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.flow = Flow(facts)
+        self.keys = Keys(facts, self.flow.targets)
         self.decorators = Decorators(facts.program, facts.resolver)
         self._known: dict[int, Found] = {}
 
@@ -154,6 +156,7 @@ class Sites:
     ) -> None:
         if factory is None:  # out of a table of classes, only those are built that can take the call
             sinks = [sink for sink in sinks if sink.call is None or fits(self.facts, class_id, sink.call)]
+        sinks = [sink for sink in sinks if self.keys.allow(sink, use.place.key)]
         if not sinks:
             return
         how = (*use.place.how, _way(use, sinks), *extra)
