@@ -36,11 +36,14 @@ CONTEXTS = (8192, 32768, 131072)
 BATCHES = (1, 8, 32)
 SPLITS = (8, 16, 32, 64, 128)
 OSCAR_SETTINGS = ((32, 8, 1), (64, 8, 2), (128, 8, 4))
-BUILDS = ((32, 5), (32, 4), (32, 7), (16, 5))
-"""Tokens per step and pipeline stages that `--sweep` builds."""
-STORE_CUTS: dict[int, tuple[tuple[int, int, int | None], ...]] = {
-    PLAIN: ((16, 2, None), (8, 1, None)), DENSE: ((64, 4, None), (128, 8, None)),
-    WALSH: ((16, 1, None), (32, 2, None), (16, 1, 128), (32, 2, 128), (16, 1, 112), (32, 2, 112)),
+BUILDS = (
+    (32, 5, 168, 12), (32, 4, 168, 12), (32, 5, 168, 8), (32, 5, None, 8), (32, 5, None, 4), (16, 5, None, 12),
+    (16, 5, 128, 16),
+)  # fmt: skip
+"""Tokens per step, pipeline stages, registers and programs per multiprocessor that `--sweep` times."""
+STORE_CUTS: dict[int, tuple[tuple[int, int, int, int | None], ...]] = {
+    PLAIN: ((16, 2, 1, None), (8, 1, 1, None)), DENSE: ((128, 8, 3, None), (128, 8, 2, None), (64, 4, 2, None)),
+    WALSH: ((16, 1, 1, None), (32, 2, 1, None), (64, 4, 1, None)),
 }  # fmt: skip
 SLOTS = 1 << 20
 ROTATE_BYTES = 300 << 20
@@ -51,14 +54,16 @@ def median_ms(calls: list[Callable[[], object]], replays: int = 7) -> float:
     """Median milliseconds per call of a CUDA graph that holds all of them."""
     torch.cuda.synchronize()
     side = torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
     with torch.cuda.stream(side):
         for call in calls[:2]:
             call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+        side.synchronize()
+        graph.capture_begin()
         for call in calls:
             call()
+        graph.capture_end()
+    torch.cuda.synchronize()
     times = []
     for replay in range(replays + 1):
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -132,15 +137,19 @@ def bench_ours(case: Case, layout: Int2Layout, pool: torch.Tensor, sweep: bool) 
     dense = lambda slots: naive.unpack_rows(pool[slots], layout)  # noqa: E731
     result["ours error"] = case.error(dense)
     if sweep:
-        cuts = [DecodePlan(max(1, int(usual.splits * more)), *BUILDS[0][:1], 32) for more in (0.25, 0.5, 0.75, 1.5, 2)]
-        cuts += [DecodePlan(usual.splits, 32, least) for least in (64, 128)]
-        cuts += [DecodePlan(usual.splits, block, 32, stages) for block, stages in BUILDS[1:]]
-        cuts += [DecodePlan(2 * usual.splits, 16)]
+        wave = processors(case.q.device) / (case.batch * tiles(layout, heads))
+        cuts = [DecodePlan(max(1, min(512, int(b[3] * wave))), b[0], 32, b[1], b[2]) for b in BUILDS]
         result["sweep"] = {
-            f"{cut.splits}x{cut.block}>{cut.least} {cut.stages}": round(time_ours(case, layout, pool, cut), 5)
+            f"{cut.splits}x{cut.block} {cut.stages} {cut.maxnreg}": round(time_ours(case, layout, pool, cut), 5)
             for cut in cuts
         }
     return result
+
+
+def tiles(layout: Int2Layout, heads: int) -> int:
+    """Programs that share a token of one sequence."""
+    share = heads // layout.kv_heads
+    return layout.kv_heads // layout.heads_per_tile(share) * -(-share // 8)
 
 
 def scratch(case: Case, splits: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -280,7 +289,7 @@ def bench_store(copy: float, sweep: bool, tokens: int = 8192) -> list[dict[str, 
             usual = CUTS[kind]
             for cut in STORE_CUTS[kind] if sweep else ():
                 CUTS[kind] = cut
-                row[f"{name} {cut[0]}/{cut[1]}/{cut[2]}"] = median_ms(calls)
+                row[f"{name} {cut[0]}/{cut[1]}/{cut[2]}/{cut[3]}"] = median_ms(calls)
             CUTS[kind] = usual
         row["load"] = median_ms([lambda s=s: load(pool, s, layout, torch.bfloat16) for s in slots])
         show(row)
@@ -375,7 +384,7 @@ def show(row: dict[str, object]) -> None:
 def warm(job: tuple[tuple[int, int, int], tuple[int, ...] | None]) -> str | None:
     """Compile one competitor in a process of its own; returns what went wrong.
 
-    The setting is None for bf16, three numbers for OSCAR, two for ours, one for our stores.
+    The setting is None for bf16, three numbers for OSCAR, four for ours, one for our stores.
     """
     global SLOTS
     SLOTS = 1024
@@ -389,8 +398,8 @@ def warm(job: tuple[tuple[int, int, int], tuple[int, ...] | None]) -> str | None
         elif len(setting) == 3:
             oscar_setting((setting[0], setting[1], setting[2]))
             Oscar(shape).call(case, case.indices[0], 8, scratch(case, 8))
-        elif len(setting) == 2:
-            time_ours(case, layout, random_pool(layout), DecodePlan(8, setting[0], 32, setting[1]))
+        elif len(setting) == 4:
+            time_ours(case, layout, random_pool(layout), DecodePlan(8, setting[0], 32, *setting[1:3]))
         else:
             k, v = torch.randn(2, 256, *shape[1:], device=DEVICE, dtype=torch.bfloat16)
             turn = (None, some_rotation(shape[2]), default_rotation(shape[2], shape[2], DEVICE))[setting[0]]

@@ -11,12 +11,12 @@ from . import torch_path
 from .decode_stage import decode_stage
 from .features import refuse
 from .layout import Int2Layout
-from .merge import launch_merge
+from .merge import launch_merge, starts_early
 from .rotation import Rotation
 from .rows import RowTable, launch_rows
 
 RESIDENT = {32: 8, 16: 12}
-"""Programs that a Hopper multiprocessor holds, by tokens per step (238 and 168 registers a thread). A multiple of its
+"""Programs that a Hopper multiprocessor holds, by tokens per step (240 and 165 registers a thread). A multiple of its
 four schedulers: nine or ten are slower than eight."""
 
 
@@ -72,7 +72,7 @@ def launch_stage(
         batch * heads, lse.stride(1), pool.shape[0] - 1,
         rows.sink if rows else 0, rows.window if rows else 0, cut.splits, cut.least,
         **layout.constants(join), SHARE=share, JOIN=join, HAS_ROWS=rows is not None, BLOCK=cut.block, STAGES=cut.stages,
-        num_warps=1, maxnreg=cut.maxnreg,
+        EARLY=starts_early(q.device), num_warps=1, maxnreg=cut.maxnreg,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents
 
 from .bits import codes, power_of_code
 
@@ -28,6 +29,12 @@ LOWEST = tl.constexpr(-1.0e30)
 def overlaps(J, G, WIDTH, GROUP):
     """Whether the channels at code position J and those of group G have one in common."""
     return (J * WIDTH < (G + 1) * GROUP) and ((J + 1) * WIDTH > G * GROUP)
+
+
+@triton.constexpr_function
+def fills(J, G, WIDTH, GROUP, PAD):
+    """Whether the run at code position J lies in group G as a whole, without padding."""
+    return PAD == WIDTH and J * WIDTH >= G * GROUP and (J + 1) * WIDTH <= (G + 1) * GROUP
 
 
 @triton.constexpr_function
@@ -74,12 +81,12 @@ def decode_stage(
     K_GROUPS: tl.constexpr, V_GROUPS: tl.constexpr, K_PAD: tl.constexpr, V_PAD: tl.constexpr,
     META: tl.constexpr, ROW: tl.constexpr, TILE: tl.constexpr, RECORD: tl.constexpr,
     SHARE: tl.constexpr, JOIN: tl.constexpr, HAS_ROWS: tl.constexpr,
-    BLOCK: tl.constexpr, STAGES: tl.constexpr,
+    BLOCK: tl.constexpr, STAGES: tl.constexpr, EARLY: tl.constexpr,
 ):  # fmt: skip
     """Partial output mid[splits, batch, heads, v_dim] fp32 and lse[batch, heads, …] (base 2, -inf where empty).
 
     `part_stride` is batch * heads, `lse_stride` the parts per head that lse has room for. With HAS_ROWS, tokens that
-    have a 16-bit row are left to `rows_stage`.
+    have a 16-bit row are left to `rows_stage`. EARLY lets the next kernel be launched before this one has ended.
     """
     K_WIDTH: tl.constexpr = K_DIM // 8
     V_WIDTH: tl.constexpr = V_DIM // 8
@@ -98,28 +105,31 @@ def decode_stage(
     own_meta = member * META_WORDS
     row_of_head = (batch * KV_HEADS + kv_head) * SHARE + first_head
 
+    # Queries before bounds: both are on their way at once.
+    q_at = q_ptr + row_of_head.to(tl.int64) * K_DIM
+    runs = ()
+    for g in tl.static_range(K_GROUPS):
+        for j in tl.static_range(8):
+            if overlaps(j, g, K_WIDTH, K_GROUP):
+                run = load_query(q_at, j, g, K_WIDTH, K_GROUP, K_PAD, HEADS, JOIN, K_DIM, live, member)
+                runs = runs + (run,)
+
     begin = tl.load(indptr_ptr + batch)
     length = (tl.load(indptr_ptr + batch + 1) - begin).to(tl.int32)
     start, stop = split_bounds(length, split, splits, least, BLOCK)
     lse_out = lse_ptr + (row_of_head + head).to(tl.int64) * lse_stride + split
     if start >= stop:
         tl.store(lse_out, tl.full([HEADS], float("-inf"), tl.float32), mask=live)
-        return
+        return  # an end releases the next kernel too
 
     word_k = tl.arange(0, K_PAD)
     word_v = tl.arange(0, V_PAD)
     word_m = tl.arange(0, META)
-    q_at = q_ptr + row_of_head.to(tl.int64) * K_DIM
 
     # A power of two per head brings any query, bf16 included, into fp16's range and loses nothing.
-    runs = ()
     peak = tl.zeros([HEADS], tl.float32)
-    for g in tl.static_range(K_GROUPS):
-        for j in tl.static_range(8):
-            if overlaps(j, g, K_WIDTH, K_GROUP):
-                run = load_query(q_at, j, g, K_WIDTH, K_GROUP, K_PAD, HEADS, JOIN, K_DIM, live, member)
-                peak = tl.maximum(peak, tl.max(tl.abs(run), 1))
-                runs = runs + (run,)
+    for n in tl.static_range(len(runs)):
+        peak = tl.maximum(peak, tl.max(tl.abs(runs[n]), 1))
     lift = tl.exp2(-tl.ceil(tl.log2(tl.maximum(peak, 1e-20))))
     queries = ()
     qsum = tl.zeros([HEADS, META], tl.float32)
@@ -155,10 +165,10 @@ def decode_stage(
     meta_at = (record + META_AT + kv_head % TILE * META_WORDS).to(tl.pointer_type(tl.float16))
     rows = tl.arange(0, BLOCK)
     # Short metadata repeats itself: a padded word must be finite, and masking it costs more than reading its sector
-    # again. Spelt in fours, so that the compiler sees runs of 8 bytes: those copies go through the first-level cache,
-    # 16-byte ones do not, and the second orientation then costs no request to the second level, whose partition link
-    # is the bottleneck.
-    if JOIN * META_WORDS % 4 == 0:
+    # again. Spelt in eights where they are whole, so that the compiler sees runs of 16 bytes.
+    if JOIN * META_WORDS % 8 == 0:
+        meta_word = word_m // 8 * 8 % (JOIN * META_WORDS) + word_m % 8
+    elif JOIN * META_WORDS % 4 == 0:
         meta_word = word_m // 4 * 4 % (JOIN * META_WORDS) + word_m % 4
     else:
         meta_word = word_m % (JOIN * META_WORDS)
@@ -180,9 +190,11 @@ def decode_stage(
             vw = tl.load(v_at + offset[None, :] + word_v[:, None])
         else:
             vw = tl.load(v_at + offset[None, :] + word_v[:, None], mask=(word_v < JOIN * V_WIDTH)[:, None], other=0)
-        # Loaded once per orientation, so that each comes out of shared memory as the operand it is.
-        meta = tl.load(meta_at + offset[:, None] + meta_word[None, :])
-        meta_t = tl.load(meta_at + offset[None, :] + meta_word[:, None])
+        # One copy in shared memory for both orientations: with an axis of one to move, Triton reads each out of it as
+        # the operand it is. A plain transpose of two axes makes it load without a pipeline.
+        given = tl.load(meta_at + offset[:, None, None] + meta_word[None, None, :])
+        meta = tl.reshape(given, (BLOCK, META))
+        meta_t = tl.reshape(tl.permute(given, (1, 2, 0)), (META, BLOCK))
 
         s = tl.dot(meta, tl.trans(qsum_low), tl.dot(meta, tl.trans(qsum_high)))
         for g in tl.static_range(K_GROUPS):
@@ -241,6 +253,8 @@ def decode_stage(
             grown = grown + (a,)
         acc = grown
 
+    if EARLY:  # the next kernel may take its places now; it waits for the end of this one before it reads
+        gdc_launch_dependents()
     total = tl.sum(mass, 0)
     mid = mid_ptr + (split.to(tl.int64) * part_stride + row_of_head + head) * V_DIM
     for j in tl.static_range(8):

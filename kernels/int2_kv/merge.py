@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_wait
 
 TILE = 8192
 """Values that one program of `merge_parts` holds: every part at once, so that the merge waits for memory once."""
@@ -13,9 +14,11 @@ TILE = 8192
 @triton.jit
 def merge_parts(
     mid_ptr, lse_ptr, out_ptr, lse_out_ptr, part_stride, lse_stride, lse_out_stride, parts,
-    PARTS_PAD: tl.constexpr, DIM: tl.constexpr, BLOCK: tl.constexpr,
+    PARTS_PAD: tl.constexpr, DIM: tl.constexpr, BLOCK: tl.constexpr, EARLY: tl.constexpr,
 ):  # fmt: skip
     """out[row] = sum over parts of mid[part, row] weighted by 2**lse[row, part]; an empty part is not read."""
+    if EARLY:
+        gdc_wait()
     row = tl.program_id(0).to(tl.int64)
     channel = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     part = tl.arange(0, PARTS_PAD)
@@ -36,15 +39,23 @@ def merge_parts(
 def launch_merge(mid: torch.Tensor, lse: torch.Tensor, out: torch.Tensor, lse_out: torch.Tensor) -> None:
     """Merge mid fp32[parts, batch, heads, dim] with base-2 lse[batch, heads, parts].
 
-    Into out[batch, heads, dim] and lse_out[batch, heads], which may be a column of `lse`.
+    Into out[batch, heads, dim] and lse_out[batch, heads], which may be a column of `lse`. On Hopper its programs are
+    launched while the kernel ahead still ends, and wait for that end.
     """
     parts, batch, heads, dim = mid.shape
+    early = starts_early(mid.device)
     padded = triton.next_power_of_2(parts)
     block = max(16, min(triton.next_power_of_2(dim), TILE // padded))
     merge_parts[(batch * heads, triton.cdiv(dim, block))](
         mid, lse, out, lse_out, batch * heads, lse.stride(1), lse_out.stride(1), parts,
-        PARTS_PAD=padded, DIM=dim, BLOCK=block, num_warps=8 if padded * block >= TILE else 4,
+        PARTS_PAD=padded, DIM=dim, BLOCK=block, EARLY=early, num_warps=8 if padded * block >= TILE else 4,
+        **({"launch_pdl": True} if early else {}),
     )  # fmt: skip
+
+
+def starts_early(device: torch.device) -> bool:
+    """Whether a kernel may be launched before the one ahead of it has ended: NVIDIA's Hopper and later."""
+    return device.type == "cuda" and torch.version.hip is None and torch.cuda.get_device_capability(device) >= (9, 0)
 
 
 @triton.jit

@@ -98,7 +98,14 @@ def test_a_group_of_six_at_batch_sixteen() -> None:
 
 @pytest.mark.parametrize("page", [1, 16])
 @pytest.mark.parametrize(
-    "cut", [DecodePlan(1), DecodePlan(7, least=16), DecodePlan(3, block=16), DecodePlan(2, block=64, stages=3)]
+    "cut",
+    [
+        DecodePlan(1),
+        DecodePlan(7, least=16),
+        DecodePlan(3, block=16),
+        DecodePlan(2, block=64, stages=3),
+        DecodePlan(3, stages=4, maxnreg=168),
+    ],
 )
 def test_pages_splits_and_blocks(page: int, cut: DecodePlan) -> None:
     Batch(Int2Layout(2, 128, 128), 4, [33, 0, 100, 1, 16], page=page).check(cut=cut)

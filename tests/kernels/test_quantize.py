@@ -9,7 +9,7 @@ pytest.importorskip("triton")
 
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from int2_kv import Int2Layout, default_rotation, load, naive, store  # noqa: E402
+from int2_kv import Int2Layout, Rotation, default_rotation, load, naive, store  # noqa: E402
 from int2_kv.layout import HEAD_DIMS, MAX_ABS  # noqa: E402
 
 CARD = torch.cuda.is_available()
@@ -94,6 +94,59 @@ def test_nan_and_outliers_stay_finite(impl: str) -> None:
     assert got_k.isfinite().all()
     assert got_k.abs().max() <= MAX_ABS * 1.01
     assert torch.equal(got_v[3], torch.full_like(got_v[3], 0.25))
+
+
+@pytest.mark.parametrize("dims", [(64, 96), (128, 256)])
+@pytest.mark.parametrize("random", [False, True])
+def test_a_rotated_nan_takes_its_head_and_no_other(dims: tuple[int, int], random: bool) -> None:
+    """Every rotated channel of that head is NaN, hence zero; heads and tokens beside it are as without."""
+    layout = Int2Layout(2, *dims)
+    k, v, loc = fresh(layout, 5)
+    turn = some_rotation(*dims) if random else default_rotation(*dims, AT)
+    pool, want = layout.allocate(10, AT), layout.allocate(10, AT)
+    store(k, v, loc, want, layout, rotation=turn)
+    k[1, 0, 3], v[4, 1, 7], v[2, 0, 1] = float("nan"), float("nan"), float("inf")
+    store(k, v, loc, pool, layout, rotation=turn)
+    for got, clean, hit in zip(
+        load(pool, loc, layout, torch.float32), load(want, loc, layout, torch.float32), ([(1, 0)], [(4, 1), (2, 0)]),
+        strict=True,
+    ):  # fmt: skip
+        assert got.isfinite().all()
+        assert (got[hit[0]] == 0).all()
+        for place in hit:
+            got[place] = clean[place]
+        assert torch.equal(got, clean)
+
+
+def some_rotation(k_dim: int, v_dim: int) -> Rotation:
+    matrices = [torch.linalg.qr(torch.randn(dim, dim, dtype=torch.float64))[0].float().to(AT) for dim in (k_dim, v_dim)]
+    return Rotation(*matrices)
+
+
+@pytest.mark.parametrize("dim", [64, 96, 128, 256])
+def test_a_full_matrix(dim: int) -> None:
+    """More tokens than one program takes, and every channel in its place."""
+    layout = Int2Layout(1, dim, dim)
+    k, v, loc = fresh(layout, 131)
+    turn = some_rotation(dim, dim)
+    pool, want = layout.allocate(262, AT), layout.allocate(262, AT)
+    store(k, v, loc, pool, layout, rotation=turn)
+    store(k, v, loc, want, layout, rotation=turn, impl="torch")
+    for got, reference in zip(
+        load(pool, loc, layout, torch.float32), load(want, loc, layout, torch.float32), strict=True
+    ):
+        assert ((got - reference).norm() / reference.norm()).item() < 0.05
+
+
+def test_halves_go_up() -> None:
+    """A value midway between two codes takes the upper one, in the kernel as in the reference."""
+    layout = Int2Layout(1, 64, 64)
+    k = torch.tensor([0.0, 3.0, 0.5, 1.5, 2.5, 1.0, 2.0, 0.25] * 8, device=AT).half().view(1, 1, 64)
+    pool, want = layout.allocate(1, AT), layout.allocate(1, AT)
+    loc = torch.zeros(1, dtype=torch.int64, device=AT)
+    store(k, k, loc, pool, layout)
+    store(k, k, loc, want, layout, impl="torch")
+    assert torch.equal(pool, want)
 
 
 def test_clip_narrows_the_range() -> None:
