@@ -146,3 +146,78 @@ def test_on_our_own_lines(flow, tag):
     case.ok("accept", "p/upper", "--tag", tag, "--why", "looked")
     assert case.run("rebase", tag).placements["p/upper"] == "carried"
     assert [case.run("rebase", t).exit for t in ("v1.0.0", "v1.1.0")] == [0, 0]
+
+
+OLD_F = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    d = 4\n    return a\n"
+NEW_F = OLD_F.replace("    a = 1\n", "    z = 0\n    a = 1\n")
+LATER_F = NEW_F.replace("    z = 0\n", "    y = 0\n    z = 0\n")
+
+
+def edited(flow, where: str, old: str, *news: str, path: str = "pkg/a.py"):
+    """A project with one edit script on line `c`, and a release for each text."""
+    tags = {f"v1.{number}.0": {path: text} for number, text in enumerate((old, *news))}
+    lines = f'id = "h"\nfile = "{path}"\n{where}\nbody = "h.edit"\ndecision = "d"'
+    at = 1 + old.replace("\r", "").splitlines().index("    c = 3")
+    return flow(
+        tags,
+        {
+            "series.toml": series("v1.0.0", patches=["p"]),
+            "p/patch.toml": patch_toml(lines),
+            "p/h.edit": f"@@ {at},1 @@\n+    c = 300\n",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "path", "end"),
+    [
+        ('scope = "f"\nplace = "edit"', "pkg/a.py", "\n"),
+        ('scope = "f"\nplace = "edit"', "pkg/a.py", "\r\n"),
+        ('place = "edit"', "pkg/a.py", "\n"),
+        ('place = "text"', "pkg/a.txt", "\n"),
+    ],
+)
+def test_an_edit_is_said_anew_where_the_pin_goes(flow, where, path, end):
+    texts = [text.replace("\n", end) for text in (OLD_F, NEW_F, LATER_F)]
+    case = edited(flow, where, *texts, path=path)
+    wanted = [text.replace("c = 3", "c = 300").encode() for text in texts]
+    for number in range(3):
+        assert case.placements(f"v1.{number}.0") == {"p/h": "shifted" if number else "carried"}
+    for tag in ("v1.1.0", "v1.2.0"):
+        case.ok("accept", "p/h", "--tag", tag, "--why", "w")
+        for number in range(3):
+            assert case.exported(f"v1.{number}.0")[path] == wanted[number], (tag, number)
+    assert case.placements("v1.2.0") == {"p/h": "carried"}
+
+
+def test_an_edit_compared_with_another_release_than_its_pin(flow):
+    case = edited(flow, 'scope = "f"\nplace = "edit"', OLD_F, NEW_F, LATER_F)
+    result = case.run("rebase", "v1.2.0", "--from", "v1.1.0")
+    assert result.placements == {"p/h": "shifted"}
+    assert result.hunk("p/h")["line"] == 6
+
+
+def test_an_edit_that_meets_upstreams_is_not_accepted(flow):
+    case = edited(flow, 'scope = "f"\nplace = "edit"', OLD_F, NEW_F.replace("c = 3", "c = 30"))
+    assert case.placements("v1.1.0") == {"p/h": "conflict"}
+    told = case.refused("accept", "p/h", "--tag", "v1.1.0", "--why", "w")
+    assert "`p/h` has no place on v1.1.0: upstream changed the same lines" in told
+    assert "hint: rebasekit resolve p/h --tag v1.1.0" in told
+
+
+def test_a_scope_that_may_be_another_now(flow):
+    """The name went to a new function that is much alike: a person says which of the two it is."""
+    body = "    log(x)\n    y = x + 1\n    key = {}\n    total = y\n    return total\n"
+    old = "def run(x):\n" + body.format(1)
+    new = "def run(x):\n" + body.format(2) + "\n\ndef run_legacy(x):\n" + body.format(1)
+    hunk = 'id = "h"\nfile = "pkg/a.py"\nscope = "run"\nplace = "before"\nat = "return total"\nlines = "total *= 2"'
+    case = project(flow, old, new, hunks=(hunk,))
+    report = case.run("rebase", "v1.1.0")
+    assert report.placements == {"p/h": "ambiguous"}
+    found = report.hunk("p/h")
+    assert found["reason"] == "`run` may be another now: `run_legacy` has more of what it was"
+    assert "total *= 2" in found["conflict"]["ours"] and "total *= 2" in found["conflict"]["alone"]
+    case.ok("accept", "h", "--why", "the new one is meant")
+    assert case.exported("v1.1.0")["pkg/a.py"].decode() == new.replace("    return", "    total *= 2\n    return", 1)
+    assert case.placements("v1.1.0") == {"p/h": "carried"}
+    assert case.placements("v1.0.0") == {"p/h": "carried"}

@@ -66,7 +66,7 @@ class Placement:
 
     `lines` are the 1-based line numbers of the patched file that are the hunk's. `candidates` are the nearest
     spots for missing and ambiguous hunks. `remembered` names the resolution that placed it. `pin` is what a pin
-    at this tag would say.
+    at this tag would say, and `script` an edit's lines there, when they are not the form's: an edit counts lines.
     """
 
     patch: str
@@ -83,6 +83,7 @@ class Placement:
     conflict: Conflict | None = None
     remembered: str = ""
     pin: Pin | None = None
+    script: str = ""
     method: str = ""  # which two methods agreed
     decision: str = ""  # "carried", "due" or "" when the hunk has none
     findings: tuple[Finding, ...] = ()

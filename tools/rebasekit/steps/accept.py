@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rebasekit.edit.owned import spliced
 from rebasekit.edit.source import Unreadable
 from rebasekit.errors import StateError, UsageError
-from rebasekit.model.hunk import Form, Hunk
+from rebasekit.model.hunk import Form, Hunk, Place
 from rebasekit.model.placement import Outcome, Placement
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
@@ -113,6 +114,8 @@ class _Checks:
 
         A hunk that two methods do not agree on stands where its anchor fits: the person is the second method.
         """
+        if not placement.outcome.applied and form.place in (Place.EDIT, Place.TEXT):  # no anchor says where
+            raise _homeless(hunk, tag, placement)
         if not placement.outcome.applied or placement.pin is None:
             there = replace(form, file=placement.file, scope=placement.scope)
             placement = replace(self.anchored(hunk, there, tag, placement), form=form)
@@ -120,6 +123,8 @@ class _Checks:
         if placement.remembered and placement.form is not None:  # that form stands there, not the hunk's own
             facts = {key: getattr(form, key) for key in ("uses", "needs", "relies")}
             form = own_body(hunk, replace(placement.form, **facts), tag)
+        elif placement.script:
+            form = own_body(hunk, replace(form, lines=placement.script), tag)
         pin = replace(placement.pin, file=None, scope_name=None)
         return replace(form, file=placement.file, scope=placement.scope, pin=pin)
 
@@ -132,11 +137,7 @@ class _Checks:
         if known is not None and known.outcome.open and known.conflict is None:
             found = known  # it is in another hunk's way, or cannot be read
         if not found.outcome.applied or found.pin is None:
-            known = known if known is not None and known.reason else found
-            raise StateError(
-                f"`{hunk.name}` has no place on {tag}: {known.reason or known.outcome.value}",
-                hint=f"rebasekit resolve {hunk.name} --tag {tag}",
-            )
+            raise _homeless(hunk, tag, known if known is not None and known.reason else found)
         return found
 
     def holds_everywhere(self, hunk: Hunk, index: int, form: Form) -> bool:
@@ -146,11 +147,28 @@ class _Checks:
             selected = moved.form_for(tag)
             if selected is None or selected[0] != index or not self.space.store.has(tag):
                 continue
+            if form.place in (Place.EDIT, Place.TEXT) and not self._same(moved, hunk, index, tag):
+                return False
             after = self._placed(moved, form, tag)
             good = after.outcome in (Outcome.CARRIED, Outcome.SHIFTED) and not after.findings
             if not good and _told(after) != _told(self._placed(hunk, hunk.forms[index], tag)):
                 return False
         return True
+
+    def _same(self, moved: Hunk, hunk: Hunk, index: int, tag: Tag) -> bool:
+        """Whether an edit gives the same file with both pins; a merge from another release need not."""
+        texts = []
+        for each in (moved, hunk):
+            form = each.forms[index]
+            question = Question(each, form, pin_tag(form, self.space.series.base), tag, self.trees)
+            try:
+                placed = place(question, self.moves)
+                read = self.trees.text if form.place is Place.TEXT else self.trees.source
+                source = read(tag, placed.placement.file)
+            except Unreadable:
+                return False
+            texts.append(spliced(source.text, placed.splices) if source and placed.placement.outcome.applied else None)
+        return texts[0] == texts[1] or texts[1] is None
 
     def _placed(self, hunk: Hunk, form: Form, tag: Tag) -> Placement:
         question = Question(hunk, form, pin_tag(form, self.space.series.base), tag, self.trees)
@@ -164,6 +182,13 @@ class _Checks:
         patches = (replace(p, hunks=tuple(hunk if h.name == hunk.name else h for h in p.hunks)) for p in series.patches)
         placements = carry(self.space, tag, series=replace(series, patches=tuple(patches))).verdict.placements
         return next(p for p in placements if p.name == hunk.name)
+
+
+def _homeless(hunk: Hunk, tag: Tag, placement: Placement) -> StateError:
+    reason = placement.reason or placement.outcome.value
+    return StateError(
+        f"`{hunk.name}` has no place on {tag}: {reason}", hint=f"rebasekit resolve {hunk.name} --tag {tag}"
+    )
 
 
 def _told(placement: Placement) -> tuple[object, ...]:

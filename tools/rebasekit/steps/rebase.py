@@ -178,7 +178,7 @@ def repinned(series: Series, tag: Tag, placements: tuple[Placement, ...]) -> Ser
         for hunk in patch.hunks:
             placement = placed.get(hunk.name)
             if placement and placement.form:
-                form = replace(placement.form, pin=placement.pin)
+                form = replace(placement.form, pin=placement.pin, lines=placement.script or placement.form.lines)
                 index = next((i for i, f in enumerate(hunk.forms) if f is placement.form), None)
                 if index is not None:
                     hunk = hunk.with_form(index, form)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rebasekit.edit.owned import Splice
 from rebasekit.edit.scopes import digest
-from rebasekit.edit.script import between
+from rebasekit.edit.script import between, render
 from rebasekit.edit.source import Unreadable, split_lines
 from rebasekit.edit.tokens import as_lines, tokens
 from rebasekit.model.hunk import Place
@@ -43,7 +45,18 @@ def edited(question: Question, old: Landing | None, new: Landing) -> Placed:
     splices = _line_splices(new, merge.text)
     if form.place is Place.EDIT and not _parses(merge.text):
         return conflicting(question, old, new, sides, "the merged text does not parse")
-    return Placed(applied(question, old, new, method, None, base == theirs), splices)
+    placement = applied(question, old, new, method, None, base == theirs)
+    if base != theirs:
+        placement = replace(placement, script=_script(question, new, merge.text))
+    return Placed(placement, splices)
+
+
+def _script(question: Question, new: Landing, text: str) -> str:
+    """The edit as it would be written on the tag."""
+    changes = between(split_lines(new.scope.text(new.source)), split_lines(text))
+    if new.source.newline == "\r\n" and not question.form.keep_newlines:
+        changes = tuple(replace(c, lines=tuple(x.replace("\r\n", "\n") for x in c.lines)) for c in changes)
+    return render(changes)
 
 
 def _tokens_agree(text: str, words: list[str]) -> bool:

@@ -12,6 +12,7 @@ from rebasekit.steps.landing import Landing, Lost, follow, land
 from rebasekit.steps.placing.edited import edited
 from rebasekit.steps.placing.missed import lost_scope
 from rebasekit.steps.placing.question import Placed, Question
+from rebasekit.steps.placing.rivals import doubted
 from rebasekit.steps.placing.structural import structural
 from rebasekit.steps.placing.whole_files import delete_file, new_file
 
@@ -27,8 +28,8 @@ def place(question: Question, confirmed: moves.Moves) -> Placed:
     if isinstance(new, Lost):
         return lost_scope(question, old, new)
     if question.form.place in (Place.EDIT, Place.TEXT):
-        return edited(question, old, new)
-    return structural(question, old, new)
+        return doubted(question, old, edited(question, old, new))
+    return doubted(question, old, structural(question, old, new))
 
 
 def _old_landing(question: Question) -> Landing | None:

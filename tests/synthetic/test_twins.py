@@ -1,0 +1,220 @@
+"""Hunks on twins: upstream renames, swaps, moves, copies, deletes and rewrites near-identical functions.
+
+Each function has a key of its own in its body, which says where a hunk has to land whatever the function is called.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+from synthetic.memory import Memory
+
+from rebasekit.model.hunk import Form, Hunk, Patch, Place, Series, UpstreamSource
+from rebasekit.model.placement import Placement
+from rebasekit.model.tag import Tag
+from rebasekit.steps.rebase import repinned
+from rebasekit.steps.series import place_series
+from rebasekit.steps.trees import Trees
+
+OLD, NEW = Tag("v1.0.0"), Tag("v1.1.0")
+FORMS = {
+    "after": {"place": Place.AFTER, "at": "y = x + 1", "lines": "y *= 777\n"},
+    "before": {"place": Place.BEFORE, "at": "return y", "lines": "y *= 777\n"},
+    "first": {"place": Place.FIRST, "lines": "y = 777\n"},
+    "last in a block": {"place": Place.LAST, "at": "if y > 3: ...", "lines": "y *= 777\n"},
+    "replace": {"place": Place.REPLACE, "at": "self.total += y", "lines": "self.total += 777\n"},
+    "edit": {"place": Place.EDIT, "lines": "@@ 8,1 @@\n+{margin}    self.flag = 777\n"},
+}
+
+
+@dataclass
+class Twin:
+    """One function. `home` is its file and class, "" for the module."""
+
+    name: str
+    key: str
+    home: tuple[str, str]
+    extra: list[tuple[int, str]] = field(default_factory=list)
+
+    def copy(self, **keys: object) -> Twin:
+        return replace(self, **{"extra": [*self.extra], **keys})  # type: ignore[arg-type]
+
+    @property
+    def label(self) -> str:
+        return f"{self.home[1]}.{self.name}".lstrip(".")
+
+    def text(self) -> str:
+        lines = ['"""Do it."""', 'log("start")', "y = x + 1", f'key = "{self.key}"', "self.total += y", "if y > 3:"]
+        lines.append("    self.flag = True")
+        for at, line in self.extra:
+            lines.insert(at, line)
+        margin = "    " if self.home[1] else ""
+        body = "".join(f"{margin}    {line}\n" for line in [*lines, "return y"])
+        return f"\n{margin}def {self.name}(self, x):\n{body}"
+
+
+Twins = list[Twin]
+
+
+def rendered(twins: Twins) -> dict[str, bytes]:
+    files = {file: "import os\n" for file, _ in dict.fromkeys(twin.home for twin in twins)}
+    for home in dict.fromkeys(twin.home for twin in twins):
+        head = f"\n\nclass {home[1]}:\n    total = 0\n" if home[1] else "\n"
+        files[home[0]] += head + "".join(twin.text() for twin in twins if twin.home == home)
+    return {file: text.encode() for file, text in files.items()}
+
+
+def rename(twins: Twins, dice: random.Random) -> None:
+    dice.choice(twins).name += "_v2"
+
+
+def swap_names(twins: Twins, dice: random.Random) -> None:
+    one, other = dice.sample(twins, 2)
+    one.name, other.name = other.name, one.name
+
+
+def give_the_name_to_a_copy(twins: Twins, dice: random.Random) -> None:
+    twin = dice.choice(twins)
+    twins.append(twin.copy(key=f"{twin.key}n"))
+    twin.name = f"legacy_{twin.name}"
+
+
+def copy(twins: Twins, dice: random.Random) -> None:
+    twin = dice.choice(twins)
+    twins.insert(twins.index(twin) + dice.randrange(2), twin.copy(name=f"{twin.name}_copy", key=f"{twin.key}c"))
+
+
+def delete(twins: Twins, dice: random.Random) -> None:
+    twins.remove(dice.choice(twins))
+
+
+def give_the_name_to_a_twin(twins: Twins, dice: random.Random) -> None:
+    gone, heir = dice.sample(twins, 2)
+    twins.remove(gone)
+    heir.name, heir.home = gone.name, gone.home
+
+
+def move(twins: Twins, dice: random.Random) -> None:
+    twin = dice.choice(twins)
+    twin.home = dice.choice([("b.py", "New"), ("a.py", "Other"), *(t.home for t in twins if t.home != twin.home)])
+
+
+def move_class(twins: Twins, dice: random.Random) -> None:
+    home = dice.choice(twins).home
+    for twin in twins:
+        twin.home = ("c.py", home[1]) if twin.home == home else twin.home
+
+
+def swap_classes(twins: Twins, dice: random.Random) -> None:
+    homes = sorted({twin.home for twin in twins})
+    one, other = dice.sample(homes, 2) if len(homes) > 1 else (homes[0], homes[0])
+    for twin in twins:
+        twin.home = other if twin.home == one else one if twin.home == other else twin.home
+
+
+def shuffle(twins: Twins, dice: random.Random) -> None:
+    dice.shuffle(twins)
+
+
+def edit(twins: Twins, dice: random.Random) -> None:
+    dice.choice(twins).extra.append((dice.randrange(1, 6), f"w{dice.randrange(70)} = 1"))
+
+
+CHANGES: list[Callable[[Twins, random.Random], None]] = [
+    *(rename, swap_names, give_the_name_to_a_copy, copy, delete, give_the_name_to_a_twin),
+    *(move, move_class, swap_classes, shuffle, edit),
+]
+
+
+def carried(old: Twins, new: Twins, twin: Twin, form: dict[str, object]) -> tuple[Placement, list[str]]:
+    """What becomes of a hunk in `twin`, and the keys of the functions that have its line."""
+    margin = "        " if twin.home[1] else "    "
+    lines = str(form["lines"]).replace("{margin}", margin)
+    hunk = Hunk("p", "h", (Form(twin.home[0], twin.label, **{**form, "lines": lines}),))  # type: ignore[arg-type]
+    trees = Trees(Memory({OLD.name: rendered(old), NEW.name: rendered(new)}))
+    series = Series(OLD, UpstreamSource("pypi", "x"), (Patch("p", "p", "w", "r", hunks=(hunk,)),))
+    first = place_series(series, OLD, trees, pin_of=lambda form: OLD)
+    assert first.placements[0].outcome.applied, first.placements[0].reason
+    series = repinned(series, OLD, first.placements)
+    done = place_series(series, NEW, trees, pin_of=lambda form: OLD)
+    found = []
+    for data in {**rendered(new), **done.tree.bytes()}.values():
+        for node in ast.walk(ast.parse(data or b"")):
+            if isinstance(node, ast.FunctionDef) and "777" in ast.unparse(node):
+                found.append(ast.unparse(node).partition("key = '")[2].partition("'")[0])
+    return done.placements[0], found
+
+
+def made(seed: int) -> tuple[Twins, Twins, Twin, str, list[str]] | None:
+    dice = random.Random(seed)
+    homes = [(f"{dice.choice('ab')}.py", name) for name in ("A", "B", "")[: dice.choice([1, 2, 2, 3])]]
+    pairs = [(name, home) for home in homes for name in ("run", "run_fast", "step")[: dice.choice([1, 2, 3])]]
+    old = [Twin(name, f"k{number}", home) for number, (name, home) in enumerate([*pairs, ("other", homes[0])])]
+    new, chosen = [twin.copy() for twin in old], []
+    for _ in range(dice.choice([1, 1, 2, 2, 3])):
+        change = dice.choice(CHANGES)
+        if len(new) > 2:
+            change(new, dice)
+            chosen.append(change.__name__)
+    if len({(twin.home, twin.name) for twin in new}) < len(new):
+        return None
+    return old, new, dice.choice(old), dice.choice(sorted(FORMS)), chosen
+
+
+def test_a_hunk_never_goes_to_a_twin_in_silence():
+    right = asked = 0
+    for seed in range(700):
+        case = made(seed)
+        if case is None:
+            continue
+        old, new, twin, form, changes = case
+        placement, keys = carried(old, new, twin, FORMS[form])
+        # one that went to another file under another name is not looked for
+        kept = any(t.key == twin.key and (t.home[0] == twin.home[0] or t.name == twin.name) for t in new)
+        if placement.outcome.applied and (kept or len(changes) == 1):
+            assert keys == [twin.key], f"{seed}: {changes}, {form} in {twin.label}: {placement}"
+        right += placement.outcome.applied
+        asked += not placement.outcome.applied
+    assert right > 2 * asked > 0, "asking each time would be no art"
+
+
+A, B = ("a.py", "A"), ("a.py", "B")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_two_that_change_their_names(form):
+    old = [Twin("run", "one", A), Twin("step", "two", A)]
+    placement, keys = carried(old, [Twin("step", "one", A), Twin("run", "two", A)], old[0], FORMS[form])
+    assert (placement.outcome.value, keys) == ("ambiguous", [])
+    assert placement.reason == "`A.run` may be another now: `A.step` has more of what it was"
+    assert [spot.scope for spot in placement.candidates] == ["A.run", "A.step"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_new_one_under_the_old_name(form):
+    old = [Twin("run", "one", A)]
+    placement, keys = carried(old, [Twin("run", "new", A), Twin("run_legacy", "one", A)], old[0], FORMS[form])
+    assert (placement.outcome.value, keys) == ("ambiguous", [])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_twin_that_takes_the_name(form):
+    old = [Twin("run", "one", A), Twin("step", "two", A)]
+    placement, keys = carried(old, [Twin("run", "two", A)], old[0], FORMS[form])
+    assert (placement.outcome.value, keys) == ("ambiguous", [])
+    assert placement.reason == "`A.run` may be what `A.step` was"
+
+
+def test_what_asks_nobody():
+    """A twin beside a scope that changed a lot, and short bodies that are alike by chance."""
+    old = [Twin("run", "one", A), Twin("step", "two", A), Twin("run", "three", B)]
+    grown = old[0].copy(extra=[(1, f"w{number} = {number}") for number in range(9)])
+    placement, keys = carried(old, [grown, *old[1:]], old[0], FORMS["before"])
+    assert (placement.outcome.value, keys) == ("shifted", ["one"])
+    near = old[1].copy(extra=[(1, "log('more')")])
+    placement, keys = carried(old, [grown, near, old[2]], old[0], FORMS["before"])
+    assert (placement.outcome.value, keys) == ("shifted", ["one"])
