@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from rebasekit.checks.unbound.classes import Class, Read
 from rebasekit.checks.unbound.hierarchy import Hierarchy, Key
 from rebasekit.checks.unbound.inside import dotted
-from rebasekit.checks.unbound.tree import World
+from rebasekit.checks.unbound.tree import World, absolute, module_name
 
 
 class Missing(NamedTuple):
@@ -63,13 +64,38 @@ def _given_elsewhere(hierarchy: Hierarchy, key: Key, attribute: str) -> bool:
         _, given, more = hierarchy.line(below)
         if more or attribute in given:
             return True
+    near = _Near(hierarchy, key)
     for path in hierarchy.world.holding(attribute):
+        if not near.has(path):
+            continue
         tree = hierarchy.world.module(path)
         if tree is None:
             return True  # a file that cannot be read may set it; the file itself is reported
         if any(_sets(node, attribute) for node in ast.walk(tree)):
             return True
     return False
+
+
+class _Near:
+    """The files that can have an instance of a class: they name it or a relative, or one of its files imports them."""
+
+    def __init__(self, hierarchy: Hierarchy, key: Key) -> None:
+        world = self.world = hierarchy.world
+        family = {key, *hierarchy.line(key)[0], *hierarchy.below(key)}
+        self.own = {path for path, _ in family}
+        names = {name.rpartition(".")[2].encode() for _, name in family}
+        self.named = re.compile(rb"\b(?:%b)\b" % b"|".join(map(re.escape, sorted(names))))
+        self.asked: set[str] = set()
+        for path in self.own:
+            reading = world.reading(path)
+            for node in reading.imports if reading is not None else ():
+                base = absolute(path, node.module or "", node.level) if isinstance(node, ast.ImportFrom) else ""
+                self.asked |= {base, *(f"{base}.{alias.name}" if base else alias.name for alias in node.names)}
+
+    def has(self, path: str) -> bool:
+        if path in self.own or module_name(path) in self.asked:
+            return True
+        return self.named.search(self.world.data(path) or b"") is not None
 
 
 def _sets(node: ast.AST, attribute: str) -> bool:

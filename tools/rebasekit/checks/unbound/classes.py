@@ -15,16 +15,19 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Decorators and keywords that add no attributes which are not in the text.
 _PLAIN = {"dataclass", "final", "total_ordering", "runtime_checkable", "unique", "deprecated"}
 _OPEN = {"__getattr__", "__getattribute__", "__dict__"}
+_DATACLASS = {"__dataclass_fields__", "__dataclass_params__", "__match_args__"}
+_OF_TYPE = frozenset(dir(type))  # what a class itself has beside its own names
 ALWAYS = frozenset(dir(object)) | {"__dict__", "__module__", "__weakref__", "__annotations__", "__slots__", "__name__"}
 
 
 @dataclass(frozen=True)
 class Read:
-    """`self.name` in the method `method` of a class."""
+    """`self.name`, or `cls.name`, in the method `method` of a class."""
 
     name: str
     line: int
     method: str
+    me: str = "self"  # the first parameter, as the method calls it
 
 
 @dataclass
@@ -68,6 +71,8 @@ def _text(node: ast.ClassDef, name: str) -> Text:
     metas = [dotted(keyword.value).rpartition(".")[2] for keyword in node.keywords]
     found.open = any(dotted(call).rpartition(".")[2] not in _PLAIN for call in calls)
     found.open = found.open or any(meta != "ABCMeta" for meta in metas)
+    if any(dotted(call).rpartition(".")[2] == "dataclass" for call in calls):
+        found.given |= _DATACLASS
     for item in node.body:
         if isinstance(item, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__slots__" for t in item.targets):
             found.given |= {
@@ -95,17 +100,20 @@ def _method(found: Text, method: Function, owner: str) -> None:
     decorators = {dotted(item).rpartition(".")[2] for item in method.decorator_list}
     if not arguments or "staticmethod" in decorators:
         return
-    me, instance = arguments[0].arg, "classmethod" not in decorators and method.name != "__new__"
+    me, on_class = arguments[0].arg, "classmethod" in decorators
     reads: list[Read] = []
     asked: set[str] = set()
+    first: set[int] = set()  # targets of `self.x += 1`: it reads first, so it never gives `x` its first value
     for node in ast.walk(method):
+        if isinstance(node, ast.AugAssign):
+            first.add(id(node.target))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == me:
-            if isinstance(node.ctx, ast.Store):
+            if isinstance(node.ctx, ast.Store) and id(node) not in first:
                 found.given.add(node.attr)
             elif node.attr == "__dict__":
                 found.open = True
-            elif isinstance(node.ctx, ast.Load) and instance:
-                reads.append(Read(node.attr, node.lineno, f"{found.name}.{method.name}"))
+            elif method.name != "__new__" and not (on_class and node.attr in _OF_TYPE):
+                reads.append(Read(node.attr, node.lineno, f"{found.name}.{method.name}", me))
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and dotted(node.value) == owner:
             found.given.add(node.attr)
         elif isinstance(node, ast.Call):

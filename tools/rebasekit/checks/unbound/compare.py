@@ -48,10 +48,10 @@ def _in_file(world: World, pristine: World, path: str) -> list[Failing]:
         Failing(
             path,
             "unbound",
-            f"self.{one.read.name}",
+            f"{one.read.me}.{one.read.name}",
             one.read.method,
             one.read.line,
-            words.attribute(one.read.name, one.owner),
+            words.attribute(f"{one.read.me}.{one.read.name}", one.owner),
         )
         for one in missing(world, pristine, path)
     ]

@@ -46,10 +46,12 @@ def rebindings(world: World, path: str) -> Iterator[Rebinding]:
                 if function.name not in at_import and _rebinds(function, name):
                     yield Rebinding(own, name, path, later[0].line)
                     break
-    stores = [(dotted(node.value), node.attr, node.lineno) for node in reading.stores]
+    stores = [(dotted(node.value) or _literal(node.value), node.attr, node.lineno) for node in reading.stores]
     if b"setattr(" in (world.data(path) or b""):
         stores += _setattrs(tree)
     modules = dict(_modules(world, path, reading)) if stores else {}
+    if stores:
+        modules |= _aliases(world, tree, modules)
     for module, name, line in stores:
         target = modules.get(module)
         if target is not None and _defines(world, target, name):
@@ -87,6 +89,30 @@ def _modules(world: World, path: str, reading: Reading) -> Iterator[tuple[str, s
             module = f"{base}.{alias.name}" if base else alias.name
             if world.path_of(module):
                 yield alias.asname or alias.name, module
+
+
+def _literal(node: ast.expr) -> str:
+    """The module of `sys.modules["pkg.mod"]` and `import_module("pkg.mod")`, marked as one; else empty."""
+    if isinstance(node, ast.Subscript) and dotted(node.value) == "sys.modules":
+        name: ast.expr | None = node.slice
+    elif isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "import_module" and node.args:
+        name = node.args[0]
+    else:
+        return ""
+    return f"={name.value}" if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+
+
+def _aliases(world: World, tree: ast.Module, modules: dict[str, str]) -> dict[str, str]:
+    """Modules under the names of variables, and those that are named by a string."""
+    found: dict[str, set[str]] = {}
+    texts = [_literal(node) for node in ast.walk(tree) if isinstance(node, (ast.Subscript, ast.Call))]
+    named = {text: text[1:] for text in texts if text and world.path_of(text[1:])}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            value = dotted(node.value) or _literal(node.value)
+            found.setdefault(node.targets[0].id, set()).add(modules.get(value) or named.get(value, ""))
+    alone = {name: values.pop() for name, values in found.items() if len(values) == 1}
+    return named | {name: module for name, module in alone.items() if module and name not in modules}
 
 
 def _setattrs(tree: ast.Module) -> Iterator[tuple[str, str, int]]:

@@ -49,7 +49,7 @@ def lost(name: str, scope: str) -> str:
 
 
 def attribute(name: str, owner: str) -> str:
-    return f"nothing assigns `self.{name}` on `{owner}` or any class of its hierarchy"
+    return f"nothing assigns `{name}` on `{owner}` or any class of its hierarchy"
 
 
 def stale(found: Stale) -> str:
