@@ -16,6 +16,7 @@ from rebasekit.model.placement import Placement
 from rebasekit.model.progress import SILENT, Progress, Task
 from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
+from rebasekit.steps.consequences import explained
 from rebasekit.steps.cutoff import cut_off
 from rebasekit.steps.dotted import dotted_scope
 from rebasekit.steps.patched import Patched, read_patched
@@ -59,8 +60,10 @@ def check(space: Workspace, verdict: Verdict, carry: Carry, progress: Progress =
     with progress.task("what serving reaches", len(pins), "hunks") as task:
         bypassed = {(f.patch, f.hunk) for f in relied.findings if f.kind == "bypassed"}
         reached = list(_reached(new, pins, pinned, bypassed, task))
-    found = [*_owned(names, verdict.placements), *survived, *relied.findings, *reached]
-    troubled = {(f.patch, f.hunk) for f in survived}
+    told = explained(survived, verdict)
+    found = [*explained(_owned(names, verdict.placements), verdict), *told, *relied.findings, *reached]
+    # what only waits for an open hunk is nothing to review
+    troubled = {(f.patch, f.hunk) for f in told if f in survived}
     found += [due for p in verdict.placements if (p.patch, p.hunk) in troubled and (due := _due(p))]
     return Checked(tuple(dict.fromkeys(found)), relied.notes)
 

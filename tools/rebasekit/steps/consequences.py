@@ -1,0 +1,62 @@
+"""Findings that come of a hunk without a place: what it would define is missing for the hunks that use it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from textwrap import dedent
+
+from rebasekit.edit.presence import statements
+from rebasekit.edit.script import ScriptError, parse
+from rebasekit.model.finding import Finding
+from rebasekit.model.hunk import Form, Place
+from rebasekit.model.placement import Placement
+from rebasekit.model.verdict import Verdict
+
+_MISSING = {"api-gone", "unbound", "signature-changed"}
+_NAMED = re.compile(r"`([A-Za-z_][\w.]*)`")
+
+
+def explained(findings: Iterable[Finding], verdict: Verdict) -> list[Finding]:
+    """The findings, each that an open hunk is behind with that hunk as what to do next."""
+    givers = [(p, given(p.form)) for p in verdict.placements if p.outcome.open and p.form is not None]
+    return [_explained(finding, givers, verdict) for finding in findings]
+
+
+def _explained(finding: Finding, givers: list[tuple[Placement, set[str]]], verdict: Verdict) -> Finding:
+    named = _NAMED.search(finding.message)
+    if finding.kind not in _MISSING or named is None:
+        return finding
+    name = named[1].rpartition(".")[2]
+    giver = next((p for p, names in givers if name in names), None)
+    if giver is None:
+        return finding
+    message = f"{finding.message}; `{giver.name}` has it, and has no place on {verdict.tag} yet"
+    return replace(finding, message=message, next=f"rebasekit resolve {giver.name} --tag {verdict.tag}")
+
+
+def given(form: Form) -> set[str]:
+    """Names that a form's lines define: assigned, imported, taken as parameters, or defined."""
+    found: set[str] = set()
+    lines = form.lines
+    if form.place in (Place.EDIT, Place.TEXT):
+        try:
+            lines = dedent("".join(line for change in parse(lines) for line in change.lines))
+        except ScriptError:
+            return found
+    if form.place is Place.PARAMETER:
+        lines = f"def _({lines}): ..."
+    for node in (n for statement in statements(lines) for n in ast.walk(statement)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+    return found
