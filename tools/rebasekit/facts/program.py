@@ -52,6 +52,7 @@ class FileFacts:
         self.heads: tuple[Any, ...] = self._take(0) if packed else ()
         self._scopes: dict[int, Scope] = {}
         self._read: dict[int, Body] = {}
+        self.notes: dict[Any, Any] = {}  # what a check has made of the file, as long as that is decoded
         self.opened: dict[FileFacts, None] | None = None  # files of the tree whose calls are decoded, oldest first
 
     def __len__(self) -> int:
@@ -219,6 +220,7 @@ class FileFacts:
             self.__dict__.pop(name, None)
         self._scopes.clear()
         self._read.clear()
+        self.notes.clear()
 
     def guard(self, index: int) -> Guard:
         return Guard._make(self._guards[index])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rebasekit.checks.reach.hiding import hidden
-from rebasekit.checks.reach.occurrences import Match, Use, containers, uses
+from rebasekit.checks.reach.occurrences import Match, Use, reads, uses
 from rebasekit.checks.reach.results import Results, makes_by_default, with_results
 from rebasekit.checks.reach.targets import Targets
 from rebasekit.facts.query import Facts
@@ -14,11 +15,11 @@ from rebasekit.facts.records import FUNCTION, TRANSPARENT, Call, Ref
 
 # Of what they are called with, these make something that holds it.
 _CONTAINERS = frozenset({"dict", "defaultdict", "OrderedDict", "MappingProxyType", "ChainMap", "deque"})
+_MOST_KNOWN = 20_000  # spots of which it is kept what they lead to
 _MOST_STEPS = 1500  # places visited before giving up, with the answer "unknown"
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(NamedTuple):
     """A place that can hold the value.
 
     kind: "local" (owner: scope), "global" (owner: file index), "attribute" (owner: class, or -1 when only the name
@@ -57,6 +58,13 @@ class Outcome:
         self.methods.extend(other.methods)
 
 
+class Lead(NamedTuple):
+    """What one spot leads to."""
+
+    spots: tuple[Spot, ...]
+    outcome: Outcome
+
+
 class Flow:
     """Follows values in one tree."""
 
@@ -64,15 +72,16 @@ class Flow:
         self.facts = facts
         self.targets = Targets(facts)
         self.results = Results(facts, self)
+        self._known: dict[tuple[Spot, str], Lead] = {}
 
     def follow(self, start: list[Spot], most: int = _MOST_STEPS) -> Outcome:
         """Everything that calls what one of the `start` spots holds; gives up after `most` spots."""
         outcome = Outcome()
         queue, seen = list(start), set(start)
         while queue:
-            spot = queue.pop()
-            for use in self._uses(spot):
-                for following in self.step(use, outcome, spot):
+            for lead in self._leads(queue.pop()):
+                outcome.add(lead.outcome)
+                for following in lead.spots:
                     if following not in seen and len(seen) < most:
                         seen.add(following)
                         queue.append(following)
@@ -184,11 +193,28 @@ class Flow:
 
     # where a spot is used
 
+    def _leads(self, spot: Spot) -> Iterator[Lead]:
+        """What comes of a spot: ways lead over the same ones again and again, so that is found once."""
+        if spot.kind == "result":
+            for what, some in self.results.uses(spot.owner):
+                yield self._lead((spot, what) if what else None, spot, some)
+        else:
+            yield self._lead((spot, ""), spot, self._uses(spot))
+
+    def _lead(self, key: tuple[Spot, str] | None, spot: Spot, some: Iterable[Use]) -> Lead:
+        found = self._known.get(key) if key is not None else None
+        if found is None:
+            outcome = Outcome()
+            found = Lead(tuple(following for use in some for following in self.step(use, outcome, spot)), outcome)
+            if key is not None:
+                if len(self._known) > _MOST_KNOWN:
+                    self._known.clear()
+                self._known[key] = found
+        return found
+
     def _uses(self, spot: Spot) -> Iterator[Use]:
         for scope, match in self._readers(spot):
             yield from uses(self.facts.program, scope, match)
-        if spot.kind == "result":
-            yield from self.results.uses(spot.owner)
 
     def _readers(self, spot: Spot) -> Iterator[tuple[int, Match]]:
         program = self.facts.program
@@ -202,8 +228,8 @@ class Flow:
                     yield scope, lambda chain, names=names: chain in names  # type: ignore[misc]
         elif spot.kind == "attribute":
             for scope in self.facts.mentions(spot.name):
-                read = {c for load in program.body(scope).loads for c in containers(load)}
-                chains = {c for c in read if self._reads_attribute(scope, c, spot)}
+                named = reads(program, scope).held.get(spot.name, ())
+                chains = {c for c in named if self._reads_attribute(scope, c, spot)}
                 if chains:
                     yield scope, lambda chain, chains=chains: chain in chains  # type: ignore[misc]
 
@@ -218,13 +244,13 @@ class Flow:
 
     def _global_names(self, scope: int, spot: Spot) -> set[str]:
         names = set()
-        for load in self.facts.program.body(scope).loads:
-            if load.split(".")[-1] == spot.name or load.partition(".")[0] == spot.name or "." not in load:
-                for entity in self.facts.resolver.chain(scope, load):
-                    if entity.kind == "global" and entity.scope == spot.owner and entity.name == spot.name:
-                        names.add(load.removesuffix("." + entity.rest) if entity.rest else load)
-                    elif entity.kind == "local" and load.endswith("." + spot.name) and self._scans(scope, spot.owner):
-                        names.add(load)  # a module in a local, as after `import_module`
+        read = reads(self.facts.program, scope)
+        for load in {*read.last.get(spot.name, ()), *read.first.get(spot.name, ()), *read.single}:
+            for entity in self.facts.resolver.chain(scope, load):
+                if entity.kind == "global" and entity.scope == spot.owner and entity.name == spot.name:
+                    names.add(load.removesuffix("." + entity.rest) if entity.rest else load)
+                elif entity.kind == "local" and load.endswith("." + spot.name) and self._scans(scope, spot.owner):
+                    names.add(load)  # a module in a local, as after `import_module`
         return names
 
     def _scans(self, scope: int, index: int) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from rebasekit.checks.reach.occurrences import Use, uses
+from rebasekit.checks.reach.occurrences import Use, reads, uses
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Ref
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rebasekit.checks.reach.flow import Flow, Sink
 
 _MOST_STEPS = 150  # a function that gets into more places is no chooser
-_MARKER = "\0result"
 
 
 class Results:
@@ -25,25 +24,35 @@ class Results:
         self._sinks: dict[int, list[Sink]] = {}
         self._busy = False
 
-    def uses(self, function: int) -> Iterator[Use]:
-        """What happens to the results of a function, wherever it is called."""
+    def uses(self, function: int) -> Iterator[tuple[str, Iterable[Use]]]:
+        """What happens to the results of a function, wherever it is called; under a name if that stays so."""
+        yield "called", self._called(function)
+        sinks = self._called_as_value(function)
+        yield "as a value" if function in self._sinks else "", self._results_at(sinks)
+        yield "by default", self._made_by_default(function)
+
+    def _called(self, function: int) -> Iterator[Use]:
         for caller in self.facts.mentions(self.facts.program.scope(function).short):
-            callees = {c for c in self.facts.program.body(caller).loads if self._calls(caller, c, function)}
-            if callees:
+            if callees := self._callees(caller, function):
                 yield from with_results(self.facts, caller, callees)
-        for sink in self._called_as_value(function):
+
+    def _results_at(self, sinks: Iterable[Sink]) -> Iterator[Use]:
+        for sink in sinks:
             calls = [c.callee for c in self.facts.program.body(sink.scope).calls if c.line == sink.line]
             unknown = {callee for callee in calls if not self.flow.targets.of(sink.scope, callee)}
             if unknown:
                 yield from with_results(self.facts, sink.scope, unknown)
 
+    def _made_by_default(self, function: int) -> Iterator[Use]:
         for scope, callee in self._factory_of(function):
             yield from with_results(self.facts, scope, {callee})
 
-    def _calls(self, caller: int, chain: str, function: int) -> bool:
-        if chain.rpartition(".")[2] != self.facts.program.scope(function).short and "." in chain:
-            return False
-        return any(target.function == function for target in self.flow.targets.of(caller, chain))
+    def _callees(self, caller: int, function: int) -> set[Ref]:
+        """Chains by which a scope may call the function: by its name, or by a single one that stands for it."""
+        read = reads(self.facts.program, caller)
+        short = self.facts.program.scope(function).short
+        named = dict.fromkeys((*read.last.get(short, ()), *read.single))
+        return {c for c in named if any(target.function == function for target in self.flow.targets.of(caller, c))}
 
     def _called_as_value(self, function: int) -> list[Sink]:
         """Calls of the function through a table, a variable or a parameter (`TABLE[name]()`)."""
@@ -79,7 +88,7 @@ class Results:
         # A decorator's argument is no chain that the scope reads.
         for scope in dict.fromkeys((above, *self.facts.mentions(short))):
             chains = {short} if scope == above else set()
-            chains |= {c for c in self.facts.program.body(scope).loads if self._calls(scope, c, function)}
+            chains |= self._callees(scope, function)
             for use in uses(self.facts.program, scope, chains.__contains__) if chains else ():
                 if use.kind in ("argument", "assigned", "returned"):
                     yield use
@@ -93,35 +102,4 @@ def makes_by_default(use: Use) -> bool:
 
 def with_results(facts: Facts, caller: int, callees: set[Ref]) -> Iterator[Use]:
     """Uses in `caller` of the value that calling one of `callees` gives."""
-    body = facts.program.body(caller)
-
-    def swap(ref: Ref) -> Ref:
-        if isinstance(ref, tuple):
-            if len(ref) == 2 and ref[0] == "r" and ref[1] in callees:
-                return _MARKER
-            return tuple(swap(item) if isinstance(item, tuple) else item for item in ref)
-        return ref
-
-    swapped = body._replace(
-        calls=tuple(
-            c._replace(
-                callee=swap(c.callee),
-                args=tuple(map(swap, c.args)),
-                keywords=tuple((n, swap(r), line) for n, r, line in c.keywords),
-            )
-            for c in body.calls
-        ),
-        assigns=tuple(a._replace(value=swap(a.value)) for a in body.assigns),
-        returns=tuple(r._replace(value=swap(r.value)) for r in body.returns),
-    )
-    yield from uses(_One(swapped), caller, lambda chain: chain == _MARKER)  # type: ignore[arg-type]
-
-
-class _One:
-    """A stand-in for a program that knows one scope's body."""
-
-    def __init__(self, body: object) -> None:
-        self._body = body
-
-    def body(self, _scope: int) -> object:
-        return self._body
+    return uses(facts.program, caller, lambda leaf: leaf.__class__ is tuple and leaf[1] in callees)
