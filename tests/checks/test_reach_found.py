@@ -276,3 +276,31 @@ def test_the_way_that_fewest_tests_pick_is_shown(tmp_path: Path) -> None:
     )
     (site,) = ask(tmp_path, files).sites
     assert [step.file for step in site.chain][-1] == "app/usual.py"
+
+
+def test_what_is_spread_over_the_arguments_may_be_anything(tmp_path: Path) -> None:
+    work = (
+        "from app.pool import Pool\ndef build(kind=None, other=None):\n    if other is not None:\n        return Pool(1)\n"
+        "def main(things=()):\n    return build({call})\n"
+    )
+    assert lines(ask(tmp_path / "a", {"app/work.py": work.format(call="*things")})) == [4]
+    assert lines(ask(tmp_path / "b", {"app/work.py": work.format(call="things")}), "dead") == [4]
+
+
+def test_an_argument_of_a_protocols_method_arrives_where_it_is_implemented(tmp_path: Path) -> None:
+    work = (
+        "from typing import Protocol\nfrom app.pool import Pool\nclass Can(Protocol):\n    def make(self, kind): ...\n"
+        "class Worker:\n    def make(self, kind):\n        return kind(1)\n"
+        "def go(worker: Can):\n    return worker.make(Pool)\ndef main():\n    return go(Worker())\n"
+    )
+    (site,) = ask(tmp_path, {"app/work.py": work}).sites
+    assert (site.line, site.liveness, [step.line for step in site.calls]) == (9, "serving", [7])
+
+
+@pytest.mark.parametrize("callee", ["(kind or Held)", "(kind if kind else Held)", "[Held][0]"])
+def test_methods_of_what_an_expression_builds_run(tmp_path: Path, callee: str) -> None:
+    work = (
+        "from app.pool import Pool\nclass Held:\n    def make(self):\n        return Pool(1)\n"
+        f"def go(held):\n    return held.make()\ndef main(kind=None):\n    return go({callee}())\n"
+    )
+    assert lines(ask(tmp_path, {"app/work.py": work})) == [4]

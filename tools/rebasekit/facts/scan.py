@@ -273,6 +273,8 @@ class Scanner:
                     continue
                 elif callee.endswith(".__new__") and callee[:-8] in classes:
                     self._build_all(classes[callee[:-8]], (scope, line))
+            else:
+                self._let_out(scope, line, callee, classes)  # `(kind or Pool)(...)`
             for ref in (*call[3], *[k[1] for k in call[4]]):
                 self._let_out(scope, line, ref, classes)
         for assign in assigns:
