@@ -28,7 +28,6 @@ from rebasekit.steps.trial import Trial
 
 _FEWEST = 4  # lines of a body: shorter ones are alike by chance
 _ALIKE = 0.8
-_FILES = 10
 _KNOWN: weakref.WeakKeyDictionary[ast.AST, Counter[str]] = weakref.WeakKeyDictionary()
 
 
@@ -105,14 +104,13 @@ def _forebear(question: Question, old: Landing, found: Landing) -> str:
 def _others(
     question: Question, tag: Tag, old: Landing, found: Landing, own: Scope
 ) -> Iterator[tuple[str, Source, Scope]]:
-    """Scopes of the same kind in both files, and of the same name elsewhere."""
-    tail = parse_name(own.name)[-1][0]
-    near = (old.file, found.file)
-    for file in dict.fromkeys((*near, *question.trees.defining(tag, tail)[:_FILES])):
+    """Scopes of the same kind and about the same length in both files; other files would take longer than placing."""
+    length = own.last - own.first
+    for file in dict.fromkeys((old.file, found.file)):
         source = _read(question, tag, file)
         for scope in walk(module_scope(source)) if source else ():
-            kept = file in near or parse_name(scope.name or "x")[-1][0] == tail
-            if kept and type(scope.node) is type(own.node) and scope.node is not own.node:
+            near = length <= 3 * (scope.last - scope.first) <= 9 * length
+            if near and type(scope.node) is type(own.node) and scope.node is not own.node:
                 yield file, source, scope  # type: ignore[misc]
 
 
