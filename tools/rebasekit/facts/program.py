@@ -324,6 +324,11 @@ class Program:
         index, local = self.locate(scope_id)
         return self.file(index).body(local)
 
+    def reads(self, scope_id: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Chains read in a scope, and the line of each; what is called and assigned there stays packed."""
+        index, local = self.locate(scope_id)
+        return self.file(index).reads(local)
+
     def enclosing_class(self, scope_id: int) -> int | None:
         """The class whose method this scope is, or is nested in."""
         index, local = self.locate(scope_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebasekit.checks.reach.occurrences import Use, uses
+from rebasekit.checks.reach.occurrences import Use, reads, uses
 from rebasekit.checks.reach.targets import Targets
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Call, Ref
@@ -47,11 +47,10 @@ class Callers:
         twins = self._twins(function)
         for scope in self.facts.mentions(short):
             chains: dict[str, bool] = {}
-            for load in self.facts.program.body(scope).loads:
-                if load.rpartition(".")[2] == short or load.partition(".")[0] != load:
-                    certain = self._means(scope, load, short, twins)
-                    if certain is not None:
-                        chains[load] = certain
+            for load in reads(self.facts.program, scope).last.get(short, ()):
+                certain = self._means(scope, load, short, twins)
+                if certain is not None:
+                    chains[load] = certain
             if chains:
                 yield from self._in_scope(scope, chains, short)
 

@@ -256,7 +256,7 @@ class Flow:
     def _scans(self, scope: int, index: int) -> bool:
         """Whether a scope that imports by name may get that file: if it says which packages, it is below one."""
         program = self.facts.program
-        named = {load[1:] for load in program.body(scope).loads if load[0] == "'" and load[1:] in program.packages}
+        named = {load[1:] for load in program.reads(scope)[0] if load[0] == "'" and load[1:] in program.packages}
         module = program.file(index).module
         return not named or any(f"{module}.".startswith(f"{package}.") for package in named)
 

@@ -74,11 +74,10 @@ class Sites:
         file = self.facts.program.file_of(class_id)
         wanted = f"'{file.module}.{self.facts.program.scope(class_id).name}"
         for scope in self.facts.mentions(self.facts.program.scope(class_id).short):
-            if self.facts.liveness(scope) != "test" and wanted not in self._put_off(scope):
-                body = self.facts.program.body(scope)
-                for load, line in zip(body.loads, body.lines, strict=True):
-                    if load == wanted:
-                        found.sites.append(self._site(class_id, scope, Place(line, 0), ("string registry",)))
+            loads, lines = self.facts.program.reads(scope)
+            if wanted in loads and self.facts.liveness(scope) != "test" and wanted not in self._put_off(scope):
+                place = Place(lines[loads.index(wanted)], 0)
+                found.sites.append(self._site(class_id, scope, place, ("string registry",)))
 
     def _put_off(self, scope: int) -> set[str]:
         """Strings of a module by which it exports names lazily: whoever uses such a name builds."""
@@ -91,7 +90,7 @@ class Sites:
         imported = self.facts.liveness(module) not in ("dead", "test")
         above = set(self.facts.hierarchy.order(class_id)[1:]) if imported else set()
         for scope in self.facts.mentions("getmembers") if above else ():
-            loads = self.facts.program.body(scope).loads
+            loads = self.facts.program.reads(scope)[0]
             members = {load for load in loads if load.rpartition(".")[2] == "getmembers"}
             picked = any(above.intersection(self.facts.resolver.classes(scope, load)) for load in loads)
             if not members or not picked or self.facts.liveness(scope) == "test":
@@ -107,8 +106,14 @@ class Sites:
         short = self.facts.program.scope(class_id).short
         for scope in self.facts.mentions(short):
             chains = set()
-            for load in self.facts.program.body(scope).loads:
-                for chain in _prefixes(load):
+            roots: dict[str, bool] = {}
+            for load in self.facts.program.reads(scope)[0]:
+                root = load.partition(".")[0]
+                if root not in roots:
+                    roots[root] = any(
+                        e.kind not in ("local", "external") for e in self.facts.resolver.name(scope, root)
+                    )
+                for chain in _prefixes(load) if roots[root] else ():
                     if class_id in self.facts.resolver.classes(scope, chain):
                         chains.add(chain)
             if chains:
