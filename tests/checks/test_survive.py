@@ -83,6 +83,16 @@ def test_import_through_the_old_place_still_works(check: Check) -> None:
     assert found.checked == 1
 
 
+def test_name_that_every_module_has(check: Check) -> None:
+    """SGLang v0.5.20 moves a module; its `logger` moved with it, and not to the other new module beside it."""
+    many = {f"pkg/x{number}.py": "logger = make()\ndef f():\n    logger.info()\n" for number in range(5)}
+    old = {**many, "pkg/a.py": "logger = make()\ndef one(): ...\ndef two(): ...\n"}
+    new = {**many, "pkg/new.py": "logger = make()\ndef f():\n    logger.info()\n"}
+    moved = {**new, "pkg/b.py": old["pkg/a.py"]}
+    assert "`pkg.a.logger` is `pkg.b.logger`" in message(check(old, moved, "from pkg.a import logger"))
+    assert kinds(check(old, new, "from pkg.a import logger")) == ["api-gone"]
+
+
 def test_module_that_moved(check: Check) -> None:
     found = check(
         {"pkg/a/mamba_component.py": "class Mamba: ...\ndef f(): ...\n"},

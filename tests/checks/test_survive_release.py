@@ -6,13 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from releases import release_cache
+from releases import facts_of, release_cache
 
 from rebasekit.checks.survive import Sight, UsedHunk, survive
-from rebasekit.facts.lazy import lazy_facts
-from rebasekit.facts.query import Facts
-from rebasekit.facts.settings import Settings
-from rebasekit.facts.source import ListingTree, OverlayTree
 from rebasekit.model.tag import Tag
 from rebasekit.steps.rebase import carry
 from rebasekit.steps.workspace import Workspace
@@ -37,17 +33,6 @@ MOVED = [
     "mamba_needs_clear",
     "cache_protected_len",
 ]
-
-
-def facts_of(store: Store, tag: Tag, changes: Mapping[str, bytes | None] | None = None) -> Facts:
-    """The serving tree without models: half the time, and nothing here needs them."""
-
-    def listing() -> dict[str, str]:
-        files = store.files(tag)
-        return {p: b for p, b in files.items() if p.startswith("sglang/srt/") and "/models/" not in p}
-
-    tree = OverlayTree(ListingTree(f"{store.commit(tag)}-serving", listing, store.read_many), changes or {})
-    return lazy_facts(release_cache() / "facts", tree, Settings(entries=("sglang.launch_server",)))
 
 
 def ours(text: str) -> Sight:

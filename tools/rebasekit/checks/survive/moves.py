@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from rebasekit.checks.survive.api import Api
 from rebasekit.checks.survive.catalog import Catalog
 
+_OWN = 3  # modules that may declare a name which is still somebody's own
+
 
 @dataclass(frozen=True)
 class Move:
@@ -97,6 +99,10 @@ class Moves:
     def _globals(self, api: Api) -> list[Api]:
         """Where the new tree's users of a module-level name get it from."""
         facts = self.new.facts
+        declaring = [scope for scope in facts.declarations(api.name) if not facts.program.scope(scope).name]
+        if len(declaring) > _OWN:  # `logger` is in a thousand modules: it moved if its module did
+            place = Api(self._module(api.module) or "", "", api.name)
+            return [place] if place.module and self.new.find(place) and self.old.find(place) is None else []
         found: dict[Api, None] = {}
         for scope in facts.mentions(api.name):
             for entity in facts.resolver.name(scope, api.name):
