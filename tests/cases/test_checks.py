@@ -240,6 +240,7 @@ def test_override_whose_base_grew(tmp_path: Path) -> None:
     result = carry(tmp_path, TREE, new, ours)
     assert result.exit == 1
     assert messages(result, "signature-changed")
+    assert messages(result, "review-due") == ["what it uses did not survive as it was: `Base.load`"]
 
 
 def test_patched_file_that_this_python_cannot_read(tmp_path: Path) -> None:

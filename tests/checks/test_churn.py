@@ -142,6 +142,16 @@ def test_review_due(new: str, merged: bool, survived: bool, due: bool) -> None:
         assert ("+1/−1" in found.message) is (new != base)
 
 
+def test_review_due_says_what_did_not_survive() -> None:
+    def told(*lost: str) -> str:
+        found = review_due("", "", merged=True, survived=False, where=("a.py", 3), hunk=("p", "h"), lost=lost)
+        assert found is not None
+        return found.message
+
+    assert told("Req.a", "Req.a", "f") == "what it uses did not survive as it was: `Req.a`, `f`"
+    assert told(*"abcde").endswith("`a`, `b`, `c` and 2 more")
+
+
 @pytest.mark.release
 def test_known_releases(release_store: Store, need_release: Callable[..., list[Tag]]) -> None:
     a, b = need_release("v0.5.19", "v0.5.20")

@@ -59,6 +59,13 @@ def test_what_it_has_not(tmp_path):
         (Place.AFTER, "def f(x):\n    y = 1\n", {"f", "x", "y"}),
         (Place.PARAMETER, "watch: bool = False", {"_", "watch"}),
         (Place.EDIT, "@@ 2,1 @@\n+        self.a = b\n@@ 9,0 @@\n+        c = 1\n", {"a", "c"}),
+        (Place.EDIT, "@@ 2,1 @@\n+        tail: int = 0,\n+    ):\n+        self.a = b\n", {"tail", "a"}),
+        (
+            Place.EDIT,
+            "@@ 2,1 @@\n+    def g(self, x,\n+        y: int):\n@@ 9,1 @@\n+    if z := 1:\n",
+            {"g", "self", "x", "_", "y", "z"},
+        ),
+        (Place.EDIT, "@@ 2,1 @@\n+        call(\n+            a=b,\n+        )\n@@ 4,0 @@\n+        c = 1\n", {"c"}),
         (Place.EDIT, "rubbish", set()),
         (Place.AFTER, "else:\n    pass\n", set()),
     ],

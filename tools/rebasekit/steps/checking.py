@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rebasekit.checks.churn import review_due
@@ -24,6 +25,7 @@ from rebasekit.steps.workspace import Workspace, pin_tag
 
 # verdicts of reach that mean that serving runs our lines, or that nobody can say so from the source
 _FINE = {"live", "unknown"}
+_FIRST = re.compile(r"`([^`]+)`")  # what a finding is about is the first name that it says
 Carry = Callable[[Tag], Verdict]
 
 
@@ -63,8 +65,11 @@ def check(space: Workspace, verdict: Verdict, carry: Carry, progress: Progress =
     told = explained(survived, verdict)
     found = [*explained(_owned(names, verdict.placements), verdict), *told, *relied.findings, *reached]
     # what only waits for an open hunk is nothing to review
-    troubled = {(f.patch, f.hunk) for f in told if f in survived}
-    found += [due for p in verdict.placements if (p.patch, p.hunk) in troubled and (due := _due(p))]
+    troubled: dict[tuple[str, str], list[Finding]] = {}
+    for finding in told:
+        if finding in survived:
+            troubled.setdefault((finding.patch, finding.hunk), []).append(finding)
+    found += [due for p in verdict.placements if (of := troubled.get((p.patch, p.hunk))) and (due := _due(p, of))]
     return Checked(tuple(dict.fromkeys(found)), relied.notes)
 
 
@@ -202,12 +207,13 @@ def _line(placement: Placement) -> int:
     return placement.lines[0] if placement.lines else 0
 
 
-def _due(placement: Placement) -> Finding | None:
+def _due(placement: Placement, findings: Iterable[Finding]) -> Finding | None:
     return review_due(
         "",
         "",
         merged=True,
         survived=False,
+        lost=[named[1] for finding in findings if (named := _FIRST.search(finding.message))],
         where=(placement.file, _line(placement)),
         hunk=(placement.patch, placement.hunk),
     )

@@ -37,6 +37,27 @@ def _explained(finding: Finding, givers: list[tuple[Placement, set[str]]], verdi
     return replace(finding, message=message, next=f"rebasekit resolve {giver.name} --tag {verdict.tag}")
 
 
+def _pieces(lines: str) -> list[ast.stmt]:
+    """Lines that make no sense together, each as a statement, as the head of a block or as parameters.
+
+    An edit may change the end of one function's parameters and the beginning of its body.
+    """
+    found: list[ast.stmt] = []
+    for line in lines.splitlines():
+        text = line.strip()
+        if text.endswith(",") and ":" not in text and not text.startswith(("def ", "async def ")):
+            continue  # `a=b,` may be an argument as well
+        head, _, rest = text.partition("(")
+        heads = (f"{text}\n pass", f"{head}({rest}): ...", f"{head}(): ...")
+        for form in (text, *heads, f"def _({text}): ...", f"def _({text} ..."):
+            try:
+                found += ast.parse(form).body
+                break
+            except (SyntaxError, ValueError):
+                continue
+    return found
+
+
 def given(form: Form) -> set[str]:
     """Names that a form's lines define: assigned, imported, taken as parameters, or defined."""
     found: set[str] = set()
@@ -48,7 +69,7 @@ def given(form: Form) -> set[str]:
             return found
     if form.place is Place.PARAMETER:
         lines = f"def _({lines}): ..."
-    for node in (n for statement in statements(lines) for n in ast.walk(statement)):
+    for node in (n for statement in statements(lines) or _pieces(lines) for n in ast.walk(statement)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.arg):
