@@ -304,3 +304,23 @@ def test_methods_of_what_an_expression_builds_run(tmp_path: Path, callee: str) -
         f"def go(held):\n    return held.make()\ndef main(kind=None):\n    return go({callee}())\n"
     )
     assert lines(ask(tmp_path, {"app/work.py": work})) == [4]
+
+
+REGISTER = (
+    "from app.pool import Pool\nclass Shelf:\n    kept = {{}}\n    @classmethod\n    def keep(cls, name, made):\n"
+    "        {body}\n"
+    "def register(name):\n    def decorator(made):\n        Shelf.keep(name, {how})\n        return made\n    return decorator\n"
+    "@register('a')\ndef build():\n    return Pool(1)\ndef main():\n    return [make() for make in Shelf.kept.values()]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("how", "body", "found"),
+    [
+        ("made", "cls.kept[name] = made", [14]),
+        ("made=made", "cls.kept[name] = made", [14]),
+        ("made", "print(name, made)", []),
+    ],
+)
+def test_a_decorator_that_hands_on_to_what_keeps(tmp_path: Path, how: str, body: str, found: list[int]) -> None:
+    assert lines(ask(tmp_path, {"app/work.py": REGISTER.format(how=how, body=body)})) == found

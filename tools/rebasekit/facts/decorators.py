@@ -69,9 +69,15 @@ class Decorators:
     def _function(self, scope: int) -> bool:
         known = self._known.get(scope)
         if known is None:
+            self._known[scope] = False  # a function that hands on to itself
             index, local = self.program.locate(scope)
             known = self._known[scope] = self._stores(self.program.file(index), local)
         return known
+
+    def _hands_on(self, scope: int, callee: Ref) -> bool:
+        """Whether what gets the parameter is a function of the tree that puts it away."""
+        found = self.resolver.chain(scope, callee) if isinstance(callee, str) else ()
+        return any(entity.kind == "definition" and self._entity(entity) for entity in found)
 
     def _stores(self, file: FileFacts, local: int) -> bool:
         """Whether the function, or one inside it, puts one of its parameters away."""
@@ -89,7 +95,9 @@ class Decorators:
                 if callee and callee[0] == "a"
                 else ""
             )
-            if last in _STORE and last not in _WRAP and any(arg in names for arg in call[3]):
+            if last in _WRAP or not any(arg in names for arg in (*call[3], *[keyword[1] for keyword in call[4]])):
+                continue
+            if last in _STORE or self._hands_on(self.program.first[file.index] + local, callee):
                 return True
         children = file.children.get(local, {}).values()
         return any(
