@@ -63,7 +63,7 @@ def test_what_it_has_not(tmp_path):
         (
             Place.EDIT,
             "@@ 2,1 @@\n+    def g(self, x,\n+        y: int):\n@@ 9,1 @@\n+    if z := 1:\n",
-            {"g", "self", "x", "_", "y", "z"},
+            {"g", "self", "x", "y", "z"},
         ),
         (Place.EDIT, "@@ 2,1 @@\n+        call(\n+            a=b,\n+        )\n@@ 4,0 @@\n+        c = 1\n", {"c"}),
         (Place.EDIT, "rubbish", set()),

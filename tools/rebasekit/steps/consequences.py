@@ -37,12 +37,12 @@ def _explained(finding: Finding, givers: list[tuple[Placement, set[str]]], verdi
     return replace(finding, message=message, next=f"rebasekit resolve {giver.name} --tag {verdict.tag}")
 
 
-def _pieces(lines: str) -> list[ast.stmt]:
+def _pieces(lines: str) -> list[ast.AST]:
     """Lines that make no sense together, each as a statement, as the head of a block or as parameters.
 
     An edit may change the end of one function's parameters and the beginning of its body.
     """
-    found: list[ast.stmt] = []
+    found: list[ast.AST] = []
     for line in lines.splitlines():
         text = line.strip()
         if text.endswith(",") and ":" not in text and not text.startswith(("def ", "async def ")):
@@ -51,7 +51,8 @@ def _pieces(lines: str) -> list[ast.stmt]:
         heads = (f"{text}\n pass", f"{head}({rest}): ...", f"{head}(): ...")
         for form in (text, *heads, f"def _({text}): ...", f"def _({text} ..."):
             try:
-                found += ast.parse(form).body
+                body = ast.parse(form).body
+                found += [n.args if isinstance(n, ast.FunctionDef) and n.name == "_" else n for n in body]
                 break
             except (SyntaxError, ValueError):
                 continue
@@ -69,7 +70,7 @@ def given(form: Form) -> set[str]:
             return found
     if form.place is Place.PARAMETER:
         lines = f"def _({lines}): ..."
-    for node in (n for statement in statements(lines) or _pieces(lines) for n in ast.walk(statement)):
+    for node in (n for piece in statements(lines) or _pieces(lines) for n in ast.walk(piece)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.arg):
