@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import textwrap
 from pathlib import Path
 
+import pytest
 from harness import Case, Result, patch_toml
 
 SERIES = """
@@ -146,6 +149,26 @@ def test_builder_nobody_calls(tmp_path: Path) -> None:
     assert (result.exit, result.kinds) == (1, ["builder-uncalled"])
 
 
+def test_builder_that_is_gone(tmp_path: Path) -> None:
+    """The second half: the builder goes too, the class stays and nothing builds it."""
+    main = MAIN.replace("pool = build(config)", "pool = Base()").replace("import build", "import Base")
+    pool = POOL.replace("\n\n    def build(config):\n        return Pool()\n", "")
+    assert "build" not in pool
+    ours = hunk(id="h", file="app/pool.py", scope="Pool", place="first", lines="limit = 8")
+    result = carry(tmp_path, TREE, TREE | {"app/main.py": main, "app/pool.py": pool}, ours)
+    assert (result.exit, result.kinds) == (1, ["unconstructed"])
+
+
+def test_a_text_that_names_the_class_builds_nothing(tmp_path: Path) -> None:
+    """Case 23 through a rebase: what is left of the construction is a docstring, a comment and a message."""
+    pool = POOL.replace(
+        "return Pool()", '"""Was Pool(config)."""\n        # Pool()\n        return Base()  # not Pool(1)'
+    )
+    ours = hunk(id="h", file="app/pool.py", scope="Pool", place="first", lines="limit = 8")
+    result = carry(tmp_path, TREE, TREE | {"app/pool.py": pool}, ours)
+    assert (result.exit, result.kinds) == (1, ["unconstructed"])
+
+
 def test_upstream_builds_a_subclass_now(tmp_path: Path) -> None:
     sub = (
         POOL.replace("return Pool()", "return SubPool()")
@@ -253,6 +276,40 @@ def test_patched_file_that_this_python_cannot_read(tmp_path: Path) -> None:
     result = case.run("rebase", "v1.0.0")
     assert result.exit != 0
     assert "unread" in result.kinds
+
+
+def test_upstream_file_that_this_python_cannot_read(tmp_path: Path) -> None:
+    """Our class's base is in it: what its methods take now is not known, and that is no pass."""
+    ours = hunk(
+        id="h",
+        file="app/ours.py",
+        place="new-file",
+        lines="from app.pool import Base\n\n\nclass Ours(Base):\n    def load(self, config):\n        return config\n",
+    )
+    result = carry(tmp_path, TREE, TREE | {"app/pool.py": POOL + "\n\n    def broken(:\n"}, ours)
+    assert result.exit == 1
+    assert any("app/pool.py" in message for message in messages(result, "unread"))
+
+
+@pytest.mark.parametrize(
+    "command", [("rebase", "v1.0.0"), ("unbound", "--tag", "v1.0.0"), ("unbound", "--patched", "v1.0.0")]
+)
+def test_a_check_that_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]) -> None:
+    """Without pyflakes nothing is written and nothing passes."""
+    ours = hunk(id="h", file="app/util.py", scope="is_cuda", place="first", lines="x = 1")
+    case = Case(
+        tmp_path,
+        upstream={"v1.0.0": TREE | {"app/main.py": text(MAIN), "app/pool.py": text(POOL)}},
+        patchset={"series.toml": SERIES, "fix/patch.toml": patch_toml(ours)},
+    )
+    assert case.run("rebase", "v1.0.0").exit == 0
+    before = case.snapshot()
+    monkeypatch.setitem(sys.modules, "pyflakes", None)
+    shutil.rmtree(case.cache / "checks")  # or the answer from before is the answer
+    result = case.run(*command)
+    assert result.exit == 4
+    assert "pyflakes" in result.stderr
+    assert case.snapshot() == before
 
 
 def test_everything_fine_says_nothing(tmp_path: Path) -> None:
