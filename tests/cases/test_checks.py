@@ -306,7 +306,7 @@ def test_a_check_that_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     before = case.snapshot()
     monkeypatch.setitem(sys.modules, "pyflakes", None)
     shutil.rmtree(case.cache / "checks")  # or the answer from before is the answer
-    result = case.run(*command)
+    result = case.run(*command.split())
     assert result.exit == 4
     assert "pyflakes" in result.stderr
     assert case.snapshot() == before
