@@ -324,3 +324,11 @@ REGISTER = (
 )
 def test_a_decorator_that_hands_on_to_what_keeps(tmp_path: Path, how: str, body: str, found: list[int]) -> None:
     assert lines(ask(tmp_path, {"app/work.py": REGISTER.format(how=how, body=body)})) == found
+
+
+def test_an_enumeration_is_made_with_its_class(tmp_path: Path) -> None:
+    work = "import enum\nclass Kind(enum.Enum):\n    A = 1\ndef main():\n    return {body}\n"
+    report = ask(tmp_path / "a", {"app/work.py": work.format(body="Kind.A")}, "Kind")
+    assert (report.verdict, report.sites, len(report.why)) == ("live", (), 1)
+    unread = {"app/work.py": "def main():\n    return 1\n", "app/kind.py": work.format(body=1)}
+    assert ask(tmp_path / "b", unread, "Kind").verdict == "unconstructed"

@@ -151,6 +151,8 @@ class ClassReach:
                 f"handed to `{what}` at {self.facts.path(scope)}:{line}, which cannot be followed"
                 for scope, line, what in lost[:5]
             )
+        if self.facts.hierarchy.is_enum(class_id) and self.facts.liveness(class_id) == "serving":
+            return LIVE, ("an enumeration: its members are made with the class",)
         dead = [p for p in (*own, *below) if p.liveness == "dead"]
         if dead:
             return BUILDER_UNCALLED, tuple(

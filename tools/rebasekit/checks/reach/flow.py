@@ -16,6 +16,7 @@ from rebasekit.facts.records import FUNCTION, TRANSPARENT, Call, Ref
 # Of what they are called with, these make something that holds it.
 _CONTAINERS = frozenset({"dict", "defaultdict", "OrderedDict", "MappingProxyType", "ChainMap", "deque"})
 _MOST_KNOWN = 20_000  # spots of which it is kept what they lead to
+_MOST_READERS = 300  # scopes: `name`, `size`, `dtype` of an object of unknown class are not followed
 _MOST_STEPS = 1500  # places visited before giving up, with the answer "unknown"
 
 
@@ -105,7 +106,10 @@ class Flow:
         elif use.kind == "returned":
             yield Spot("result", use.scope, "")
         elif use.kind == "assigned":
-            yield from self.assigned(use.scope, use.target, place.line, place.guard)
+            for following in self.assigned(use.scope, use.target, place.line, place.guard):
+                if following.kind == "attribute" and self._common(following.name):
+                    outcome.lost.append((use.scope, place.line, f".{following.name}"))
+                yield following
         elif use.kind == "argument":
             yield from self._argument(use, outcome)
 
@@ -249,9 +253,12 @@ class Flow:
             for entity in self.facts.resolver.chain(scope, load):
                 if entity.kind == "global" and entity.scope == spot.owner and entity.name == spot.name:
                     names.add(load.removesuffix("." + entity.rest) if entity.rest else load)
-                elif entity.kind == "local" and load.endswith("." + spot.name) and self._scans(scope, spot.owner):
+                elif entity.kind == "local" and load.endswith("." + spot.name) and self._in_module(scope, spot):
                     names.add(load)  # a module in a local, as after `import_module`
         return names
+
+    def _in_module(self, scope: int, spot: Spot) -> bool:
+        return not self._common(spot.name) and self._scans(scope, spot.owner)
 
     def _scans(self, scope: int, index: int) -> bool:
         """Whether a scope that imports by name may get that file: if it says which packages, it is below one."""
@@ -267,7 +274,7 @@ class Flow:
         if not base or base[0] == "'":
             return chain.startswith(".") and not base
         if spot.owner < 0:
-            return True
+            return not self._common(spot.name)
         receiver = self.facts.types.receiver(scope)
         if receiver is not None and base == receiver[0]:
             return self._related(receiver[1], spot.owner)
@@ -277,7 +284,11 @@ class Flow:
         held = self.facts.types.chain(scope, base)
         if held.classes:
             return any(self._related(class_id, spot.owner) for class_id in held.classes)
-        return True
+        return not self._common(spot.name)
+
+    def _common(self, name: str) -> bool:
+        """Whether so many read an attribute of this name that it says nothing about whose it is."""
+        return len(self.facts.mentions(name)) > _MOST_READERS
 
     def _related(self, one: int, other: int) -> bool:
         order = self.facts.hierarchy.order

@@ -33,7 +33,7 @@ def _reasons(data: Mapping[str, Any]) -> Iterator[str]:
 def _of_class(data: Mapping[str, Any]) -> str:
     below = [_short(name) for name in data.get("subclasses", ())]
     verdict = data["verdict"]
-    if verdict == "live":
+    if verdict == "live" and not data["why"]:
         serving = [s for s in data["sites"] if s["liveness"] == "serving"]
         others = sum(data["name"] not in s.get("type", "").split(", ") for s in serving)
         return f"serving builds it in {_places(len(serving))}" + (f", in {others} as a subclass" if others else "")
