@@ -48,6 +48,12 @@ def smoke(text: str = "x", outcome: str = "ok") -> Smoke:
     )
 
 
+def test_notes_are_for_the_reader() -> None:
+    made = pull_request.body(carried(verdict(placement("p/one"), notes=("`A` is kept by @[environment]",))), Trials())
+    assert "#### Notes\n\n- `A` is kept by @\u200b\\[environment\\]" in made
+    assert "#### Notes" not in pull_request.body(carried(), Trials())
+
+
 def test_what_needs_a_decision_comes_first() -> None:
     trials = Trials(BuildResult(False, "1", "w.whl", tests=(PatchTests("p", 3, 0, ("test_a",)),)), smoke("x", "FAIL"))
     made = pull_request.body(carried(), trials)

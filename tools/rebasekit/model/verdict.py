@@ -14,7 +14,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a rebase found. `findings` are those that belong to no hunk; `timings` are seconds per step."""
+    """What a rebase found. `findings` are those that belong to no hunk; `timings` are seconds per step.
+
+    `notes` are what a reader should know and need not decide: that a pin of the environment keeps hunks working.
+    """
 
     tag: Tag
     base: Tag
@@ -22,6 +25,7 @@ class Verdict:
     findings: tuple[Finding, ...] = ()
     series_digest: str = ""
     branch: str = ""
+    notes: tuple[str, ...] = ()
     timings: dict[str, float] = field(default_factory=dict)
     tree: dict[str, bytes | None] = field(default_factory=dict, repr=False, compare=False)
 

@@ -30,6 +30,7 @@ def document(report: Report) -> dict[str, Any]:
         "counts": dict(verdict.counts()),
         "hunks": [_hunk(placement) for placement in verdict.placements],
         "findings": [finding_data(finding) for finding in verdict.findings],
+        "notes": list(verdict.notes),
         "next": list(report.next),
         "timings": {step: round(seconds, 4) for step, seconds in verdict.timings.items()},
     }

@@ -25,7 +25,8 @@ class Section:
 
 def fitted(parts: Sequence[Section | str], limit: int) -> tuple[str, bool]:
     """The text, at most `limit` bytes of UTF-8, and whether anything was left out. Plain strings are never cut."""
-    fixed = sum(_size(part) + 2 for part in parts if isinstance(part, str))
+    # a section that does not fit still says how much it holds
+    fixed = sum(_size(part) + 2 if isinstance(part, str) else _size(part.title) + _REST for part in parts)
     free, allowed, used, whole = limit - fixed, 0.0, 0, True
     written: list[str] = []
     for part in parts:

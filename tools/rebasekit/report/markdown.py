@@ -76,6 +76,8 @@ def render(report: Report) -> str:
         parts += _open(placement, report)
     if verdict.all_findings:
         parts.append("#### Findings\n\n" + "\n".join(_finding(finding) for finding in verdict.all_findings))
+    if verdict.notes:
+        parts.append("#### Notes\n\n" + "\n".join(f"- {prose(note)}" for note in verdict.notes))
     if report.next:
         parts.append("#### Next\n\n" + block(report.next, "sh"))
     return "\n\n".join(parts) + "\n"

@@ -57,6 +57,7 @@ def body(carried: Carried, tried: Trials, attached: str = "") -> str:
             fold=counted(len(carried.verdict.placements), "hunk"),
         ),
         Section("Findings", [_finding(finding, carried) for finding in carried.verdict.all_findings]),
+        Section("Notes", [f"- {prose(note)}" for note in carried.verdict.notes], share=0.2),
         _churn(carried),
         *build_section(tried),
         *smoke_sections(tried),
@@ -100,7 +101,7 @@ def _open(placement: Placement, carried: Carried) -> str:
     scope = f" in {code(placement.scope)}" if placement.scope else ""
     reason = placement.reason or (placement.conflict.reason if placement.conflict else "")
     said = f": {prose(reason)}" if reason else ""
-    parts = [f"- {code(placement.name)} **{placement.outcome.value}** at {code(placement.file)}{scope}{said}"]
+    parts = [f"- {code(placement.name)} **{placement.outcome.value}** at {code(where(placement))}{scope}{said}"]
     spots = [f"  - {code(f'{spot.file}:{spot.line}')} {code(spot.scope)}".rstrip() for spot in placement.candidates]
     if spots:
         parts.append("\n".join(["  candidates:", "", *spots]))

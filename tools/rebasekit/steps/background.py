@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from rebasekit.checks.churn import FileChurn, churn
@@ -54,12 +54,17 @@ def maps(space: Workspace, verdict: Verdict) -> tuple[TagMap, ...]:
     return tuple(found[tag] for tag in sorted(found))
 
 
-def touched(space: Workspace, verdict: Verdict) -> tuple[FileChurn, ...]:
-    """How much upstream's files under the hunks moved since the base; files that only the series has are left out."""
+def touched(space: Workspace, verdict: Verdict, scopes: Collection[str] | None = None) -> tuple[FileChurn, ...]:
+    """How much upstream's files under the hunks moved since the base; files that only the series has are left out.
+
+    A file that was renamed is two: where the forms say, and where the hunks are. `scopes` narrow what is counted.
+    """
     before, after = space.store.commit(verdict.base), space.store.commit(verdict.tag)
     there = set(space.store.files(after)) | set(space.store.files(before))
-    files = {placement.file for placement in verdict.placements} & there
-    return churn(space.store, before, after, files) if files else ()
+    files = {p.file for p in verdict.placements} | {p.spot.file for p in verdict.placements if p.spot}
+    files |= {form.file for hunk in space.series.hunks() for form in hunk.forms}
+    found = churn(space.store, before, after, files & there, scopes) if files & there else ()
+    return tuple(one for one in found if one.added or one.removed)
 
 
 def ways(space: Workspace, verdict: Verdict, progress: Progress = SILENT) -> Iterator[tuple[str, Way]]:

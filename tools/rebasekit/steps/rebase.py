@@ -101,7 +101,8 @@ def checked(space: Workspace, result: Result, progress: Progress = SILENT) -> Ve
     placements = tuple(replace(p, decision="due") if (p.patch, p.hunk) in due else p for p in placements)
     for note in found.notes:
         progress.note(note)
-    return replace(verdict, placements=placements, findings=verdict.findings + others, timings=clock.seconds)
+    others = verdict.findings + others
+    return replace(verdict, placements=placements, findings=others, notes=found.notes, timings=clock.seconds)
 
 
 def carry(

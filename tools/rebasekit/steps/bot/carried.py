@@ -6,12 +6,13 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rebasekit.checks.churn import FileChurn, churn
+from rebasekit.checks.churn import FileChurn
 from rebasekit.model.finding import Finding
 from rebasekit.model.hunk import Series
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.model.verdict import Verdict
+from rebasekit.steps.background import touched
 from rebasekit.steps.bot.pins import Moved, move
 from rebasekit.steps.rebase import rebase
 from rebasekit.steps.workspace import Workspace
@@ -40,7 +41,7 @@ def carry(space: Workspace, tag: Tag, progress: Progress = SILENT) -> Carried:
     """Rebase onto the release, and write map, pins and base below `space.root`. Raises RebasekitError."""
     series = space.series
     verdict = rebase(space, tag, progress=progress)
-    found = _churn(space, verdict, series.base)
+    found = touched(space, verdict, _scopes(space, verdict))
     lines = _upstream_lines(space, verdict)
     return Carried(
         tag, series.base, package_of(series), verdict, move(space, verdict), found, lines, series.source.link
@@ -53,15 +54,11 @@ def package_of(series: Series) -> str:
     return source.package or source.url.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2]
 
 
-def _churn(space: Workspace, verdict: Verdict, base: Tag) -> tuple[FileChurn, ...]:
-    """How much upstream changed the scopes that the series touches, between the base and the release."""
+def _scopes(space: Workspace, verdict: Verdict) -> set[str]:
+    """The scopes that the series touches, the modules' own lines among them."""
     scopes = {scope for p in verdict.placements for scope in (p.scope, p.spot.scope if p.spot else "") if scope}
     scopes |= {form.scope for hunk in space.series.hunks() for form in hunk.forms if form.scope}
-    files = {p.file for p in verdict.placements} | {p.spot.file for p in verdict.placements if p.spot}
-    files |= {form.file for hunk in space.series.hunks() for form in hunk.forms}
-    known = {**space.store.files(base), **space.store.files(verdict.tag)}
-    found = churn(space.store, base, verdict.tag, [file for file in files if file in known], scopes | {""})
-    return tuple(one for one in found if one.added or one.removed)
+    return scopes | {""}
 
 
 def _upstream_lines(space: Workspace, verdict: Verdict) -> dict[tuple[str, int], int]:
