@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rebasekit.checks.reach import ReachReport, reach
+from rebasekit.checks.reach import Ambiguous, ReachReport, reach
 from rebasekit.facts.query import open_facts
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import DirectoryTree
@@ -332,3 +332,28 @@ def test_an_enumeration_is_made_with_its_class(tmp_path: Path) -> None:
     assert (report.verdict, report.sites, len(report.why)) == ("live", (), 1)
     unread = {"app/work.py": "def main():\n    return 1\n", "app/kind.py": work.format(body=1)}
     assert ask(tmp_path / "b", unread, "Kind").verdict == "unconstructed"
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        ("a is None", "a is not None"), ("a is not None", "a is None"), ("a == 'b'", "a != 'b'"),
+        ("a not in ('b', 'c')", "a in ('b', 'c')"), ("a < 1", "not (a < 1)"), ("a == 1 and b", "not (a == 1 and b)"),
+        ("0 == a == 1", "not (0 == a == 1)"), ("a", "not a"), ("f(a == 1)", "not (f(a == 1))"),
+    ],
+)  # fmt: skip
+def test_what_must_not_hold_is_shown_as_what_must(test: str, text: str, tmp_path: Path) -> None:
+    work = f"from app.pool import Pool\ndef f(x):\n    return x\ndef main(a=None, b=None):\n    if {test}:\n        return 1\n    return Pool(1)\n"
+    (site,) = ask(tmp_path, {"app/work.py": work}).sites
+    assert site.guards == (text,)
+
+
+def test_of_several_definitions_those_that_serving_knows_come_first(tmp_path: Path) -> None:
+    files = {"app/work.py": "import app.b\ndef main():\n    return app.b.Twin()\n"}
+    for name in ("a", "b"):
+        files[f"app/{name}.py"] = "class Twin:\n    pass\n"
+    ask(tmp_path, files)
+    facts = open_facts(tmp_path / "cache", DirectoryTree(tmp_path / "tree"), Settings(("app.serve",)))
+    several = reach(facts, "Twin")
+    assert isinstance(several, Ambiguous)
+    assert [match.name for match in several.matches] == ["app.b.Twin", "app.a.Twin"]

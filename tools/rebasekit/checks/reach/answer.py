@@ -72,6 +72,7 @@ class Reach:
             if not found:
                 return NoSuchName(name, self.tag, tuple(closest(self.facts, name)))
             if len(found) > 1:
+                found = sorted(found, key=lambda definition: self.facts.liveness(definition) != "serving")
                 return Ambiguous(name, self.tag, tuple(match(self.facts, d) for d in found))
             report = self.of(found[0])
         remember(self.facts.parts, self.facts.settings, name, self.assume, report.to_json())

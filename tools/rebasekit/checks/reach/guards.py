@@ -22,17 +22,37 @@ class _Some:
 
 
 UNKNOWN = _Unknown()
+# The opposite of `<` is no comparison where a side is not a number.
+_OPPOSITES: dict[type[ast.cmpop], str] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+}  # fmt: skip
 _OF_TEXT = ("startswith", "endswith")
 SOME = _Some()
 Known = Mapping[str, Any]
 
 
 def shown(guard: Guard) -> str:
-    """A guard as text, as in `not (a and b)`."""
+    """A guard as text: `a`, `not (a and b)`, and `a is None` for what must not be `a is not None`."""
     if guard.holds:
         return guard.text
+    turned = _turned(guard.text)
+    if turned is not None:
+        return turned
     simple = guard.text.replace(".", "").replace("_", "").isalnum() or guard.text.endswith("()")
     return f"not {guard.text}" if simple else f"not ({guard.text})"
+
+
+def _turned(text: str) -> str | None:
+    """The opposite of a single comparison."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return None
+    operator = _OPPOSITES.get(type(node.ops[0]))
+    left, right = ast.get_source_segment(text, node.left), ast.get_source_segment(text, node.comparators[0])
+    return f"{left} {operator} {right}" if operator and left and right else None
 
 
 def decide(guard: Guard, known: Known, locals_: Known | None = None) -> bool | None:
