@@ -147,3 +147,43 @@ def test_reads_are_found_by_their_parts(facts: Facts) -> None:
     assert read.first == {"TABLE": ["TABLE.get"], "Paged": ["Paged"]}
     assert read.single == ["Paged"]
     assert read.held == {"get": ["TABLE.get"], "TABLE": ["TABLE"], "Paged": ["Paged"]}
+
+
+WIDE = """
+    from app.pools import Early, Late
+
+    class Held:
+        def __init__(self):
+            self.kind = Early
+            self.odd = Late
+
+        def go(self):
+            return self.kind()
+
+    def one(x):
+        return x.kind()
+
+    def two(x):
+        return x.kind(), x.odd()
+
+    if __name__ == "__main__":
+        Held().go(), one(open("x")), two(open("y"))
+    """
+
+
+@pytest.mark.parametrize(("most", "lines"), [(300, [10, 13, 16]), (3, [10])])
+def test_a_name_that_many_read_says_nothing_of_an_unknown_object(
+    facts: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, lines: list[int]
+) -> None:
+    monkeypatch.setattr("rebasekit.checks.reach.flow._MOST_READERS", most)
+    (tmp_path / "tree/app/wide.py").write_text(dedent(WIDE))
+    settings = Settings(("app.wide",))
+    wide = open_facts(tmp_path / "cache", DirectoryTree(tmp_path / "tree"), settings)
+    sites = Reach(wide).classes.sites
+    [early] = wide.named("pools.Early")
+    found = sites.of(early)
+    assert sorted({line for site in found.sites for _scope, line in site.calls}) == lines
+    assert [what for _scope, _line, what in found.lost if what == ".kind"] == [".kind"] * (most == 3)
+    [late] = wide.named("pools.Late")
+    calls = [call for site in sites.of(late).sites for call in site.calls if wide.path(call[0]) == "app/wide.py"]
+    assert [line for _scope, line in calls] == [16]  # few read that one
