@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 from harness import Case, patch_toml, series
 
+from rebasekit.model.finding import Finding
 from rebasekit.model.hunk import Form, Place
-from rebasekit.steps.consequences import given
+from rebasekit.model.placement import Outcome, Placement
+from rebasekit.model.tag import Tag
+from rebasekit.model.verdict import Verdict
+from rebasekit.steps.consequences import explained, given
 
 OLD = """class Pool:
     def __init__(self, size):
@@ -50,6 +54,17 @@ def test_what_an_open_hunk_has(tmp_path):
 def test_what_it_has_not(tmp_path):
     findings = carried(tmp_path, "self.other = 0", "busy").hunk("p/uses")["findings"]
     assert findings and not any("p/gives" in f["message"] + f["next"] for f in findings)
+
+
+def test_a_parameter_that_an_open_hunk_has():
+    form = Form("a.py", "f", Place.PARAMETER, lines="watch: bool = False")
+    giver = Placement("p", "gives", Outcome.CONFLICT, form, "a.py", "f")
+    verdict = Verdict(Tag.parse("v1.1.0"), Tag.parse("v1.0.0"), (giver,))
+    message = "this call of `pkg.a.f` does not fit in v1.1.0: it has no parameter `watch`"
+    (found,) = explained([Finding("signature-changed", "b.py", 1, message, "", "p", "uses")], verdict)
+    assert found.next == "rebasekit resolve p/gives --tag v1.1.0"
+    (other,) = explained([Finding("api-gone", "b.py", 1, "`pkg.g` is gone; `watch` is near", "", "p", "uses")], verdict)
+    assert other.next == ""
 
 
 @pytest.mark.parametrize(

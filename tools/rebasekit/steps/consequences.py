@@ -26,11 +26,12 @@ def explained(findings: Iterable[Finding], verdict: Verdict) -> list[Finding]:
 
 
 def _explained(finding: Finding, givers: list[tuple[Placement, set[str]]], verdict: Verdict) -> Finding:
-    named = _NAMED.search(finding.message)
-    if finding.kind not in _MISSING or named is None:
+    named = [name.rpartition(".")[2] for name in _NAMED.findall(finding.message)]
+    if finding.kind not in _MISSING or not named:
         return finding
-    name = named[1].rpartition(".")[2]
-    giver = next((p for p, names in givers if name in names), None)
+    # a call that does not fit names what it calls, and then the parameter that is not there
+    wanted = set(named if finding.kind == "signature-changed" else named[:1])
+    giver = next((p for p, names in givers if wanted & names), None)
     if giver is None:
         return finding
     message = f"{finding.message}; `{giver.name}` has it, and has no place on {verdict.tag} yet"
