@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rebasekit.facts.database import Database
 from rebasekit.facts.settings import Settings
 
-_REACHED = 8  # raise when the same facts make other scopes run: trees linked before are linked again
+_REACHED = 9  # raise when the same facts make other scopes run: trees linked before are linked again
 BUCKETS = 512  # one bucket is what a query decodes: a few hundred names
 # Definitions of a name, scopes that mention it (packed), files whose modules or classes assign it.
 Row = tuple[tuple[int, ...], bytes, tuple[int, ...]]

@@ -180,7 +180,8 @@ class Reachability:
                 for scope in self.method_names.get(name, ()):
                     if scope in self._effective:
                         self.guess(scope, next(iter(asked.values())))
-        self.guess(self.program.first[index], origin)
+        if len(self.program.file(index)):
+            self.guess(self.program.first[index], origin)
 
     def _asker(self, origin: Origin) -> str:
         """Whose code it is that asks."""
@@ -190,11 +191,10 @@ class Reachability:
         """Importing a module runs it and every package above it."""
         while module:
             index = self.program.modules.get(module)
-            if index is not None:
+            if index is not None and len(self.program.file(index)):  # nothing is known of one that was not read
                 if self.state[self.program.first[index]]:
                     return
-                if len(self.program.file(index)):
-                    self.mark(self.program.first[index], origin)
+                self.mark(self.program.first[index], origin)
             module = module.rpartition(".")[0]
 
     def scan_package(self, package: str, origin: Origin) -> None:
