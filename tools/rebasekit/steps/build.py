@@ -13,7 +13,7 @@ from rebasekit.model.tag import Tag
 from rebasekit.steps import build_env, build_tests
 from rebasekit.steps.build_env import Environment
 from rebasekit.steps.build_imports import Imported, import_modules
-from rebasekit.steps.build_proof import Wheel, base_of, make_wheel, prove, work_folder
+from rebasekit.steps.build_proof import Wheel, base_of, make_wheel, prove, working
 from rebasekit.steps.build_tests import PatchTests
 from rebasekit.steps.install import Installation, verify
 from rebasekit.steps.workspace import Workspace
@@ -40,6 +40,11 @@ class Built:
 
 def build(space: Workspace, tag: Tag, out: Path, *, tests: bool = True, progress: Progress = SILENT) -> Built:
     """Wheel, fresh environment, verification, an import of every patched module, and the patches' tests."""
+    with working(space, tag, f"builds {tag}", progress) as folder:
+        return _build(space, tag, out, folder, tests, progress)
+
+
+def _build(space: Workspace, tag: Tag, out: Path, folder: Path, tests: bool, progress: Progress) -> Built:
     seconds: dict[str, float] = {}
 
     def timed(step: str, work: Callable[[], _T]) -> _T:
@@ -52,7 +57,6 @@ def build(space: Workspace, tag: Tag, out: Path, *, tests: bool = True, progress
     proof = timed("place", lambda: prove(space, tag, progress))
     wheel = timed("wheel", lambda: make_wheel(space, proof, out, progress))
     below = timed("packages", lambda: base_of(space, proof, progress))
-    folder = work_folder(space, tag)
     environment = timed("install", lambda: build_env.fresh(folder / "patched", below, wheel.path, progress))
     found = timed("verify", lambda: check(environment, wheel))
     if found.findings:  # what would be imported and tested is something else
@@ -69,8 +73,12 @@ def build(space: Workspace, tag: Tag, out: Path, *, tests: bool = True, progress
 
 def test_trees(space: Workspace, tag: Tag, progress: Progress = SILENT) -> Built:
     """The patches' tests on unpacked trees, without an installation: the quick answer for many releases."""
+    with working(space, tag, f"tests {tag}", progress) as folder:
+        return _test_trees(space, tag, folder, progress)
+
+
+def _test_trees(space: Workspace, tag: Tag, folder: Path, progress: Progress) -> Built:
     start = time.perf_counter()
-    folder = work_folder(space, tag)
     proof = prove(space, tag, progress)
     wheel = make_wheel(space, proof, folder, progress)
     below = base_of(space, proof, progress)

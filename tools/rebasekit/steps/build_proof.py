@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from rebasekit.steps.build_record import path_of, record_of, write_record
 from rebasekit.steps.export import placed
 from rebasekit.steps.rebase import Result, modes
 from rebasekit.steps.workspace import Workspace
+from rebasekit.upstream.lock import held
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,14 @@ def base_of(space: Workspace, proof: Proof, progress: Progress = SILENT, *, cpu:
     exceptions = build_needs.read_exceptions(space.root) if cpu else build_needs.Exceptions()
     wanted = build_needs.needs(build_wheel.metadata_of(proof.upstream), exceptions, proof.tag)
     return build_env.base(space.cache, wanted, progress)
+
+
+@contextlib.contextmanager
+def working(space: Workspace, tag: Tag, work: str, progress: Progress = SILENT) -> Iterator[Path]:
+    """Have the release's folder to oneself: an environment that is made anew is taken from under whoever runs in it."""
+    folder = work_folder(space, tag)
+    with held(folder / "work.lock", work, progress):
+        yield folder
 
 
 def work_folder(space: Workspace, tag: Tag) -> Path:

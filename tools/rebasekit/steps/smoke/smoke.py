@@ -10,7 +10,7 @@ from rebasekit.errors import UsageError
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.probes.effects import config
-from rebasekit.steps.build_proof import prove, work_folder
+from rebasekit.steps.build_proof import prove, working
 from rebasekit.steps.build_record import Record, read_record, record_of
 from rebasekit.steps.smoke import effects
 from rebasekit.steps.smoke.ground import Ground, given, own
@@ -25,8 +25,14 @@ from rebasekit.steps.workspace import Workspace
 def smoke(space: Workspace, tag: Tag, options: Options, say: Say, progress: Progress = SILENT) -> Smoke:
     """Run it. Lines go to `say` as they are known; what went wrong is a line, never an exception.
 
-    Raises RebasekitError when there is nothing to start: no place for a hunk, no plan, no packages.
+    Raises RebasekitError when there is nothing to start: no place for a hunk, no plan, no packages. Waits for another
+    build or smoke of the release, which has its environment.
     """
+    with working(space, tag, f"serves {tag}", progress) as folder:
+        return _smoke(space, tag, options, folder, say, progress)
+
+
+def _smoke(space: Workspace, tag: Tag, options: Options, above: Path, say: Say, progress: Progress) -> Smoke:
     start, steps = time.monotonic(), list[StepResult]()
 
     def line(result: StepResult) -> None:
@@ -36,7 +42,7 @@ def smoke(space: Workspace, tag: Tag, options: Options, say: Say, progress: Prog
     plan = read_plan(space.root, tag)
     _check(options)
     chosen = _chosen(plan, options)
-    folder = work_folder(space, tag) / ("smoke" if options.patched else "smoke-pristine")
+    folder = above / ("smoke" if options.patched else "smoke-pristine")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     record, ground = _ground(space, tag, options, line, progress)
