@@ -17,27 +17,27 @@ _IMPORTS = ("import_module", "__import__")
 
 
 class Deferred:
-    """Answers per file; remembers what it found."""
+    """Answers per file; remembers what it found. Its resolver holds it, not the other way: nobody collects cycles."""
 
-    def __init__(self, resolver: Resolver) -> None:
-        self.resolver = resolver
+    def __init__(self) -> None:
         self._known: dict[int, dict[str, str]] = {}
         self._importers: dict[int, bool] = {}
 
-    def of(self, file: FileFacts) -> dict[str, str]:
+    def of(self, file: FileFacts, resolver: Resolver) -> dict[str, str]:
         """Names of the module, with the dotted name of what each stands for."""
         found = self._known.get(file.index)
         if found is None:
             self._known[file.index] = {}  # asking what the callee is must not end here again
-            found = self._known[file.index] = self._find(file) if len(file) else {}
+            with file.glance():
+                found = self._known[file.index] = self._find(file, resolver) if len(file) else {}
         return found
 
-    def strings(self, file: FileFacts) -> set[str]:
+    def strings(self, file: FileFacts, resolver: Resolver) -> set[str]:
         """The strings that name them, as the module reads them."""
-        names = self.of(file).values()
+        names = self.of(file, resolver).values()
         return {f"'{text}" for name in names for text in (name, name.rpartition(".")[0])}
 
-    def _find(self, file: FileFacts) -> dict[str, str]:
+    def _find(self, file: FileFacts, resolver: Resolver) -> dict[str, str]:
         if not any(load[0] == "'" for load in file.reads(0)[0]):
             return {}
         calls: dict[tuple[int, str], str] = {}
@@ -48,24 +48,24 @@ class Deferred:
         for name, assigns in file.globals.items() if calls else ():
             if len(assigns) == 1 and isinstance(assigns[0][3], tuple) and assigns[0][3][0] == "r":
                 dotted = calls.get((assigns[0][0], assigns[0][3][1]))
-                if dotted is not None and self._imports(file, assigns[0][3][1]):
+                if dotted is not None and self._imports(file, assigns[0][3][1], resolver):
                     found[name] = dotted
         return found
 
-    def _imports(self, file: FileFacts, callee: str) -> bool:
+    def _imports(self, file: FileFacts, callee: str, resolver: Resolver) -> bool:
         """Whether what is called imports modules by itself."""
-        start = self.resolver.program.first[file.index]
+        start = resolver.program.first[file.index]
         return any(
-            self._importer(entity.scope)
-            for entity in self.resolver.chain(start, callee)
+            self._importer(entity.scope, resolver)
+            for entity in resolver.chain(start, callee)
             if entity.kind == "definition" and not entity.rest
         )
 
-    def _importer(self, scope: int) -> bool:
+    def _importer(self, scope: int, resolver: Resolver) -> bool:
         known = self._importers.get(scope)
         if known is None:
-            index, local = self.resolver.program.locate(scope)
-            file = self.resolver.program.file(index)
+            index, local = resolver.program.locate(scope)
+            file = resolver.program.file(index)
             within = [local]
             if file.heads[local][0] == CLASS:
                 below = file.children.get(local, {}).values()

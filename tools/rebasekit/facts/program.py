@@ -7,6 +7,7 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -221,6 +222,16 @@ class FileFacts:
         self._scopes.clear()
         self._read.clear()
         self.notes.clear()
+
+    @contextmanager
+    def glance(self) -> Iterator[None]:
+        """Let go, at the end, of what is decoded in between: one look at each of all files."""
+        decoded = "_bodies" in self.__dict__ or "_guards" in self.__dict__
+        try:
+            yield
+        finally:
+            if not decoded:
+                self.forget()
 
     def guard(self, index: int) -> Guard:
         return Guard._make(self._guards[index])

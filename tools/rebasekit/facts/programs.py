@@ -24,7 +24,8 @@ def programs(program: Program, settings: Settings) -> list[str]:
     for index, path in enumerate(program.paths):
         if not settings.test_pattern.search(path):
             file = program.file(index)
-            reads.setdefault(packages[index], set()).update(_imported(program, file, known, packages))
+            with file.glance():
+                reads.setdefault(packages[index], set()).update(_imported(program, file, known, packages))
     serving = {HOME, *(packages[index] for index in entries)}
     for index in entries:
         serving.update(_imported(program, program.file(index), known, packages))

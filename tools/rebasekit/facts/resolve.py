@@ -34,7 +34,7 @@ class Resolver:
         self._named: dict[int, tuple[str, ...]] = {}  # by file: modules that its strings name
         self._scope = -1
         self._names: dict[str, tuple[Entity, ...]] = {}
-        self.deferred = Deferred(self)
+        self.deferred = Deferred()
 
     def chain(self, scope_id: int, dotted: str) -> tuple[Entity, ...]:
         """Every meaning of a chain in a scope (branches may import one name from several places)."""
@@ -115,7 +115,7 @@ class Resolver:
         if entities:
             return tuple(dict.fromkeys(entities)) if len(entities) > 1 else tuple(entities)
         if name in bound:
-            elsewhere = self.deferred.of(file).get(name)
+            elsewhere = self.deferred.of(file, self).get(name)
             found = self.absolute(elsewhere) if elsewhere else ()
             return tuple(e for e in found if e.kind == "definition" and not e.rest) or (Entity("global", index, name),)
         for item in imports.get("*", ()):

@@ -76,7 +76,7 @@ class Scanner:
         receiver = self.types.receiver(scope)
         bound = frozenset(head[10].split())
         variables = self._variables(file, local, bound)
-        put_off = self.resolver.deferred.strings(file) if head[2] < 0 else ()
+        put_off = self.resolver.deferred.strings(file, self.resolver) if head[2] < 0 else ()
         # Names that lead out of the tree are most of what is read. A scope may hide one of its module.
         flat = self._flat(file, head[2])
         outside = self._outside.setdefault(file.index, set()) if flat else set()

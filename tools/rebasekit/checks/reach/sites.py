@@ -81,8 +81,8 @@ class Sites:
 
     def _put_off(self, scope: int) -> set[str]:
         """Strings of a module by which it exports names lazily: whoever uses such a name builds."""
-        head = self.facts.program.scope(scope)
-        return self.facts.resolver.deferred.strings(self.facts.program.file_of(scope)) if head.parent < 0 else set()
+        head, resolver = self.facts.program.scope(scope), self.facts.resolver
+        return resolver.deferred.strings(self.facts.program.file_of(scope), resolver) if head.parent < 0 else set()
 
     def _scanned(self, class_id: int, found: Found) -> None:
         """Classes that `inspect.getmembers` finds in modules, and that are picked by a class above them."""
