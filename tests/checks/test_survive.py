@@ -112,6 +112,18 @@ def test_module_that_no_release_has(check: Check, line: str) -> None:
     assert kinds(check({**tree, "pkg/x/b.py": f"{line}\n"}, {**tree, "pkg/x/b.py": f"{line}\n"}, line)) == []
 
 
+@pytest.mark.parametrize("caught", ["ImportError", "(KeyError, ModuleNotFoundError)", "Exception", ""])
+def test_import_that_may_fail(check: Check, caught: str) -> None:
+    """A module that no release has may be somebody's plugin; one that the release had is gone all the same."""
+    tree = {"pkg/x/a.py": "x = 1\n"}
+    ours = f"try:\n    from pkg.x.a import y\n    from pkg.nowhere import z\nexcept {caught}:\n    z = None".replace(
+        " :", ":"
+    )
+    assert kinds(check(tree, tree, ours)) == []
+    assert kinds(check({"pkg/x/a.py": "y = 1\n"}, tree, ours)) == ["api-gone"]
+    assert len(kinds(check(tree, tree, ours.replace(caught, "KeyError") if caught else "import pkg.nowhere")))
+
+
 def test_gone(check: Check) -> None:
     found = check({"pkg/a.py": "def f(): ...\n"}, {"pkg/a.py": "def other(): ...\n"}, "from pkg.a import f")
     assert kinds(found) == ["api-gone"]
@@ -383,6 +395,19 @@ def test_call_that_somebody_else_makes(check: Check, use: str) -> None:
     old = {"pkg/a.py": "def f(a, x=1, z=0): ...\n"}
     assert kinds(check(old, {"pkg/a.py": "def f(a, other=1): ...\n"}, ours)) == ["signature-changed"]
     assert kinds(check(old, {"pkg/a.py": "def f(a, x=1, z=0, more=2): ...\n"}, ours)) == []
+
+
+@pytest.mark.parametrize(("after", "fits"), [("tuple[int, int, int]", False), ("Tuple[int, int]", True), ("int", True)])
+def test_number_of_values_that_a_call_returns(check: Check, after: str, fits: bool) -> None:
+    """What an annotation does not say is not known."""
+    old, new = {"pkg/a.py": "def f() -> tuple[int, int]: ...\n"}, {"pkg/a.py": f"def f() -> {after}: ...\n"}
+    head = "from pkg.a import f\n"
+    for use in ("a, b = f()", "async def g():\n    (a, b) = await f()"):
+        found = check(old, new, head + use)
+        assert (kinds(found) == []) == fits
+        assert fits or message(found) == "`pkg.a.f` returns 3 values in v2, which our line takes as 2"
+    for use in ("a, *b = f()", "a = f()", "a, b = f(), 1"):
+        assert kinds(check(old, new, head + use)) == []
 
 
 def test_partial_leaves_room(check: Check) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from functools import cached_property
 
 from rebasekit.checks.survive.api import Api, Found, NotRead
@@ -141,6 +142,13 @@ class Catalog:
             return [of_function(self.facts, s, bound_by(program.scope(s), on_class)) for s in found.scopes]
         return []
 
+    def returned(self, found: Found) -> int | None:
+        """How many values a function returns by its annotation; None when that does not say."""
+        if found.kind not in ("function", "method"):
+            return None
+        counts = {_length(self.facts.program.scope(scope).result) for scope in found.scopes}
+        return counts.pop() if len(counts) == 1 else None
+
     def managed(self, found: Found) -> bool:
         """Whether a function is a context manager by its decorator."""
         decorators = {d.rpartition(".")[2] for s in found.scopes for d in self.facts.program.scope(s).decorators}
@@ -179,3 +187,16 @@ class Catalog:
                 rest = parts[cut:]
                 return Api(module, ".".join(rest[:-1]), rest[-1]) if rest else Api(module)
         return None
+
+
+def _length(annotation: str | None) -> int | None:
+    """The number of parts of `tuple[A, B]`."""
+    try:
+        node = ast.parse(annotation.strip("\"'"), mode="eval").body if annotation else None
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(node, ast.Subscript) or ast.unparse(node.value).rpartition(".")[2] not in ("tuple", "Tuple"):
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    endless = any(isinstance(part, ast.Constant) and part.value is Ellipsis for part in parts)
+    return None if endless else len(parts)

@@ -169,6 +169,14 @@ class Judge:
             return
         yield from self._meant(node, call, before, after, name)
 
+    def unpacked(self, names: int, old: Meaning, new: Found) -> Iterator[Trouble]:
+        """`a, b = f()`: does it return as many values as before?"""
+        assert old.found is not None and old.api is not None
+        count = self.new.returned(new)
+        if names and count not in (None, names) and self.old.returned(old.found) == names:
+            text = f"`{old.api.short}` returns {count} values in {self.tag}, which our line takes as {names}"
+            yield Trouble(SIGNATURE, old.api.short, text)
+
     def _meant(self, node: ast.Call, call: Shape, before: Signature, after: Signature, name: str) -> Iterator[Trouble]:
         if before.is_async != after.is_async:
             yield Trouble(SIGNATURE, name, f"`{name}` is {'' if after.is_async else 'not '}async in {self.tag}")

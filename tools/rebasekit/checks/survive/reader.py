@@ -115,7 +115,7 @@ class Reader:
         if was.api is None or was.found is None:
             if not is_call:  # what it calls is a site of its own
                 self.unresolved += not was.known or (was.api is not None and was.bound)
-            if was.api is not None and not was.bound and was.found is None and not site.typing_only:
+            if was.api is not None and not was.bound and was.found is None and not site.spared:
                 yield from self._never(was.api)
             if not was.known or was.api is not None:
                 yield from self._nowhere(site.node)
@@ -133,6 +133,7 @@ class Reader:
         elif found is not None and isinstance(site.node, ast.Call):
             if not by_name(site.node):
                 yield from self.judge.call(site.node, was, found)
+                yield from self.judge.unpacked(site.unpacked, was, found)
         elif found is not None and isinstance(site.node, (ast.Name, ast.Attribute)):
             yield from self.judge.changes(was, found, site.node, site.called)
 
