@@ -1,4 +1,4 @@
-"""survive on a sample of what four releases changed, and of what they left alone, found with `ast` apart from the facts.
+"""survive on a sample of what four releases changed, and of what they left alone, found with `ast` alone.
 
 Each line names an API and what the next release made of it. The lines that use it are made here, from the name.
 """

@@ -32,5 +32,6 @@ def test_imports_stay_inside(path: Path) -> None:
             continue
         for name in names:
             assert name.split(".")[0] in {
-                "__future__", "argparse", "collections", "dataclasses", "functools", "math", "os", "pathlib", "torch", "triton",
+                "__future__", "argparse", "collections", "dataclasses", "functools", "math", "os", "pathlib",
+                "torch", "triton",
             }, name  # fmt: skip
