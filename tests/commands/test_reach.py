@@ -75,6 +75,9 @@ def test_names_that_mean_several_things_or_nothing(case: Case) -> None:
     assert several.exit == 2
     assert "app.build" in several.stderr
     assert "other.build" in several.stderr
+    told = json.loads(case.run("reach", "build", "--json").stdout)
+    assert (told["verdict"], told["sites"]) == ("unknown", [])
+    assert {match["name"] for match in told["matches"]} >= {"app.build", "other.build"}
     nothing = case.run("reach", "Pol")
     assert nothing.exit == 4
     assert "tools/reach Pool" in nothing.stderr

@@ -21,7 +21,8 @@ HELP = "say who builds a class or calls a function, under which guards, and whet
 DESCRIPTION = """\
 List every construction site of a class and of its subclasses (or every caller of a function or method) with its
 guards and the way from the entry points of series.toml, and a verdict. What series.toml says of the deployment decides
-guards; `--assume` adds to it. NAME may be partial or dotted. Exit 0: live; 1: any other verdict; 4: no such name."""
+guards; `--assume` adds to it. NAME may be partial or dotted. Exit 0: live; 1: any other verdict; 2: several have that
+name; 4: none has."""
 EXAMPLE = "tools/reach RadixCache --tag v0.5.19\n  tools/reach MambaComponent.evict_component --json"
 
 
@@ -83,6 +84,7 @@ def _asked(args: Namespace, brief: Brief, facts: dict[str, object], console: Con
         close = report.closest[0] if report.closest else ""
         raise StateError(f"{tag} has nothing named `{args.name}`", hint=f"tools/reach {close}" if close else None)
     if isinstance(report, Ambiguous):
+        _options.print_json(args, console, report.to_json())
         names = "\n".join(f"  {m.kind} {m.name} ({m.file}:{m.line})" for m in report.matches)
         raise UsageError(f"`{args.name}` may mean\n{names}", hint=f"tools/reach {report.matches[0].name}")
     return report.to_json()

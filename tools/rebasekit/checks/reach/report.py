@@ -150,3 +150,14 @@ class Ambiguous:
     name: str
     tag: str
     matches: tuple[Match, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """In the shape of an answer that is not known, with what may be meant."""
+        return {
+            "name": self.name,
+            "tag": self.tag,
+            "verdict": "unknown",
+            "sites": [],
+            "why": [f"{len(self.matches)} definitions have this name"],
+            "matches": [vars(match) for match in self.matches],
+        }
