@@ -47,6 +47,15 @@ def test_wheel_only(project):
         assert b"return 2" in archive.read("pkg/core.py")
 
 
+def test_a_python_that_the_deployment_does_not_run(project):
+    path = project.project / "patchset/series.toml"
+    path.write_text('requires-python = "<3.9"\n' + path.read_text())
+    result = project.run("build", "v1.1.0")
+    assert result.exit == 4 and "`<3.9` (`requires-python` of series.toml)" in result.stderr
+    assert not (project.project / "dist").exists()
+    assert project.run("build", "v1.1.0", "--wheel-only").exit == 0
+
+
 def test_install_verify_and_import(project):
     """An environment of its own, found right, then spoiled and found wrong by the command."""
     built = step.build(workspace(project), Tag.parse("v1.1.0"), project.root / "dist")

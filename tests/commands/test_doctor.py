@@ -33,6 +33,14 @@ def test_a_broken_patchset_makes_the_main_job_impossible(project):
     assert result.json["ok"] is False
 
 
+@pytest.mark.parametrize(("wanted", "state"), [(">=3.9", "ok"), ("<3.9", "warn")])
+def test_the_python_of_the_deployment(project, wanted, state):
+    path = project.project / "patchset/series.toml"
+    path.write_text(f'requires-python = "{wanted}"\n' + path.read_text())
+    result = project.run("doctor", json=True)
+    assert (result.exit, by_name(result)["python"]["state"]) == (0, state)
+
+
 def test_no_git(project, tmp_path):
     (tmp_path / "bin").mkdir()
     result = project.run("doctor", "--offline", json=True, env={"PATH": str(tmp_path / "bin")})

@@ -38,8 +38,8 @@ def version() -> str:
 
 def examine(args: Namespace) -> list[Sign]:
     """Everything that the main job needs, then what is optional."""
-    signs = [_python(), _git(), _pip(), _cache(_where.cache(args))]
     series, sign = _patchset(args)
+    signs = [_python(series.requires_python if series else ""), _git(), _pip(), _cache(_where.cache(args))]
     tags = stored(_where.cache(args), series) if series else []
     signs += [_stored(tags), sign]
     if not args.offline and series is not None:
@@ -49,9 +49,14 @@ def examine(args: Namespace) -> list[Sign]:
     return signs + [_extra(name) for name in EXTRAS]
 
 
-def _python() -> Sign:
+def _python(wanted: str) -> Sign:
+    from packaging.specifiers import SpecifierSet
+
     found = ".".join(map(str, sys.version_info[:3]))
-    return Sign("python", "ok", f"{found} at {sys.executable}")
+    message = f"{found} at {sys.executable}"
+    if wanted and not SpecifierSet(wanted).contains(found, prereleases=True):
+        return Sign("python", "warn", f"{message}; the deployment runs `{wanted}`, so `build` refuses this one")
+    return Sign("python", "ok", message)
 
 
 def _git() -> Sign:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from packaging.specifiers import SpecifierSet
+
+from rebasekit.errors import StateError
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.steps import build_env, build_tests
@@ -40,6 +44,7 @@ class Built:
 
 def build(space: Workspace, tag: Tag, out: Path, *, tests: bool = True, progress: Progress = SILENT) -> Built:
     """Wheel, fresh environment, verification, an import of every patched module, and the patches' tests."""
+    _check_python(space)
     with working(space, tag, f"builds {tag}", progress) as folder:
         return _build(space, tag, out, folder, tests, progress)
 
@@ -73,6 +78,7 @@ def _build(space: Workspace, tag: Tag, out: Path, folder: Path, tests: bool, pro
 
 def test_trees(space: Workspace, tag: Tag, progress: Progress = SILENT) -> Built:
     """The patches' tests on unpacked trees, without an installation: the quick answer for many releases."""
+    _check_python(space)
     with working(space, tag, f"tests {tag}", progress) as folder:
         return _test_trees(space, tag, folder, progress)
 
@@ -89,6 +95,14 @@ def _test_trees(space: Workspace, tag: Tag, folder: Path, progress: Progress) ->
         tested = build_tests.run_tests(space, below, patched, pristine, folder)
     seconds = {"prepare": middle - start, "tests": time.perf_counter() - middle}
     return Built(wheel, below, tests=tested, seconds=seconds)
+
+
+def _check_python(space: Workspace) -> None:
+    """Refuse to prove something on a Python that the deployment does not run."""
+    wanted, running = space.series.requires_python, ".".join(map(str, sys.version_info[:3]))
+    if wanted and not SpecifierSet(wanted).contains(running, prereleases=True):
+        message = f"the deployment runs Python `{wanted}` (`requires-python` of series.toml), this is {running}"
+        raise StateError(message, hint="python3 -m venv DIR, with a Python in that range")
 
 
 def _linked(link: Path, target: Path) -> Path:
