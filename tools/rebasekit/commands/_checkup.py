@@ -39,7 +39,7 @@ def version() -> str:
 def examine(args: Namespace) -> list[Sign]:
     """Everything that the main job needs, then what is optional."""
     series, sign = _patchset(args)
-    signs = [_python(series.requires_python if series else ""), _git(), _pip(), _cache(_where.cache(args))]
+    signs = [_python(series), _git(), _pip(), _cache(_where.cache(args))]
     tags = stored(_where.cache(args), series) if series else []
     signs += [_stored(tags), sign]
     if not args.offline and series is not None:
@@ -49,13 +49,13 @@ def examine(args: Namespace) -> list[Sign]:
     return signs + [_extra(name) for name in EXTRAS]
 
 
-def _python(wanted: str) -> Sign:
-    from packaging.specifiers import SpecifierSet
-
+def _python(series: Series | None) -> Sign:
     found = ".".join(map(str, sys.version_info[:3]))
     message = f"{found} at {sys.executable}"
-    if wanted and not SpecifierSet(wanted).contains(found, prereleases=True):
-        return Sign("python", "warn", f"{message}; the deployment runs `{wanted}`, so `build` refuses this one")
+    if series is not None and not series.runs(found):
+        return Sign(
+            "python", "warn", f"{message}; the deployment runs `{series.requires_python}`, so `build` refuses this one"
+        )
     return Sign("python", "ok", message)
 
 

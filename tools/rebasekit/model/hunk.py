@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field, replace
 
+from packaging.specifiers import SpecifierSet
+
 from rebasekit.model.tag import Tag, in_range
 
 
@@ -144,6 +146,10 @@ class Series:
     def known(self) -> dict[str, object]:
         """What is true on this deployment, by name: its facts, and its environment over them."""
         return {**self.deployment, **self.environment}
+
+    def runs(self, python: str) -> bool:
+        """Whether the deployment runs that version of Python, by `requires-python`."""
+        return SpecifierSet(self.requires_python).contains(python, prereleases=True)
 
     def hunks(self) -> tuple[Hunk, ...]:
         """All hunks in the order in which they apply."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from packaging.specifiers import SpecifierSet
-
 from rebasekit.errors import StateError
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
@@ -99,8 +97,9 @@ def _test_trees(space: Workspace, tag: Tag, folder: Path, progress: Progress) ->
 
 def _check_python(space: Workspace) -> None:
     """Refuse to prove something on a Python that the deployment does not run."""
-    wanted, running = space.series.requires_python, ".".join(map(str, sys.version_info[:3]))
-    if wanted and not SpecifierSet(wanted).contains(running, prereleases=True):
+    running = ".".join(map(str, sys.version_info[:3]))
+    if not space.series.runs(running):
+        wanted = space.series.requires_python
         message = f"the deployment runs Python `{wanted}` (`requires-python` of series.toml), this is {running}"
         raise StateError(message, hint="python3 -m venv DIR, with a Python in that range")
 
