@@ -13,7 +13,7 @@ from tests.bench import measured
 from rebasekit.model.hunk import Series
 from rebasekit.model.progress import Progress
 from rebasekit.model.tag import Tag
-from rebasekit.steps.import_ import import_patch
+from rebasekit.steps.import_ import Wanted, import_patch
 from rebasekit.steps.workspace import Workspace
 from rebasekit.upstream.patchfile import FileChange
 from rebasekit.upstream.series import SeriesCommit
@@ -52,7 +52,7 @@ def project(
     store.commit_series(base, [SeriesCommit("fork", "fork", {c.path: c.new for c in changes})], branch)
     diff = folder / "fork.diff"
     diff.write_bytes(store.export_diff(base, branch))
-    import_patch(Workspace(folder, cache), str(diff), onto=base, name="fork", header={}, progress=progress)
+    import_patch(Workspace(folder, cache), str(diff), "fork", Wanted(base), progress)
     return Workspace(folder, cache)
 
 

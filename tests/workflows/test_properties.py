@@ -161,10 +161,10 @@ def test_real_changes_of_sglang(release_store, need_release, tmp_path: Path) -> 
     (tmp_path / "patchset/series.toml").write_text(text)
     (tmp_path / "x.diff").write_bytes(wanted)
     from rebasekit.steps.export import export_diff
-    from rebasekit.steps.import_ import import_patch
+    from rebasekit.steps.import_ import Wanted, import_patch
 
     cache = release_store.root.parents[1]
     header = {"why": "w", "removal": "r"}
-    import_patch(Workspace(tmp_path, cache), str(tmp_path / "x.diff"), onto=old, name="x", header=header)
+    import_patch(Workspace(tmp_path, cache), str(tmp_path / "x.diff"), "x", Wanted(old, header))
     assert export_diff(Workspace(tmp_path, cache), old) == wanted
     shutil.rmtree(tmp_path / "patchset/x")

@@ -43,36 +43,21 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Console) -> int:
     from rebasekit.model.tag import Tag
     from rebasekit.report.report import counted
-    from rebasekit.steps.import_ import REMOVAL, WHY, import_patch
+    from rebasekit.steps.import_ import REMOVAL, WHY, Wanted, import_patch
     from rebasekit.steps.import_series import import_series
 
-    space, onto = _where.workspace(args), Tag.parse(args.onto)
-    header = {key: getattr(args, key) for key in ("title", "why", "removal") if getattr(args, key) is not None}
+    space = _where.workspace(args)
+    wanted = Wanted(
+        Tag.parse(args.onto),
+        {key: getattr(args, key) for key in ("title", "why", "removal") if getattr(args, key) is not None},
+        strip=args.strip,
+        exclude=args.exclude or (),
+        relies=not args.no_relies,
+    )
     if args.name is not None:
-        patches = [
-            import_patch(
-                space,
-                args.source,
-                onto=onto,
-                name=args.name,
-                header=header,
-                strip=args.strip,
-                exclude=args.exclude or (),
-                relies=not args.no_relies,
-                progress=console,
-            )
-        ]
+        patches = [import_patch(space, args.source, args.name, wanted, console)]
     else:
-        patches = import_series(
-            space,
-            args.source,
-            onto=onto,
-            header=header,
-            strip=args.strip,
-            exclude=args.exclude or (),
-            relies=not args.no_relies,
-            progress=console,
-        )
+        patches = import_series(space, args.source, wanted, console)
     for patch in patches:
         console.line(f"imported `{patch.name}` with {counted(len(patch.hunks), 'hunk')}")
     for patch in patches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from rebasekit.errors import StateError, UsageError
 from rebasekit.model.hunk import Hunk, Patch
@@ -17,7 +17,7 @@ from rebasekit.steps.headers import described
 from rebasekit.steps.rebase import carry, write_branch
 from rebasekit.steps.refresh import reworked
 from rebasekit.steps.relying import with_relies
-from rebasekit.steps.sources import whole
+from rebasekit.steps.sources import Piece, whole
 from rebasekit.steps.workspace import Workspace, check_pattern
 from rebasekit.steps.worktree import Found
 from rebasekit.upstream.diffpaths import sections, strip_of
@@ -27,38 +27,30 @@ WHY = "Say why: what the patch is for, and what happens without it."
 REMOVAL = "Say when: what upstream has to do for this patch to go."
 
 
-def import_patch(
-    space: Workspace,
-    source: str,
-    *,
-    onto: Tag,
-    name: str,
-    header: Mapping[str, str],
-    strip: int | None = None,
-    exclude: Sequence[str] = (),
-    relies: bool = True,
-    progress: Progress = SILENT,
-) -> Patch:
-    """Write patch `name` from a diff file, a folder of them, `-` or `REPOSITORY#BRANCH`, made on `onto`; return it.
+@dataclass(frozen=True)
+class Wanted:
+    """What an import is asked for, whatever it reads.
 
-    `strip` is how many leading parts of the diff's paths go (found out when None); `exclude` are globs of paths in
-    the diff to leave out; with `relies`, the defaults that lead serving to the hunks' functions are found and written
-    down. Raises UsageError when the diff fits neither the release nor the series on it exactly, StateError when it
-    fits the release but the series changes the same text. The patch goes to the end of the series.
+    The diffs were made on the release `onto`. `header` overrides what they say of themselves; `strip` is how many
+    leading parts of their paths go (found out when None); `exclude` are globs of paths in them to leave out; with
+    `relies`, the defaults that lead serving to the hunks' functions are found and written down.
     """
-    space.ensure({onto}, progress)
-    read = whole(source, onto, space.series.source.prefix)
-    patch = made(
-        space,
-        read.diff,
-        onto=onto,
-        name=name,
-        header=header,
-        strip=read.strip if strip is None else strip,
-        exclude=exclude,
-        relies=relies,
-        progress=progress,
-    )
+
+    onto: Tag
+    header: Mapping[str, str] = field(default_factory=dict)
+    strip: int | None = None
+    exclude: Sequence[str] = ()
+    relies: bool = True
+
+
+def import_patch(space: Workspace, source: str, name: str, wanted: Wanted, progress: Progress = SILENT) -> Patch:
+    """Write patch `name` from a diff file, a folder of them, `-` or `REPOSITORY#BRANCH`; return it.
+
+    Raises UsageError when the diff fits neither the release nor the series on it exactly, StateError when it fits the
+    release but the series changes the same text. The patch goes to the end of the series.
+    """
+    space.ensure({wanted.onto}, progress)
+    patch = made(space, whole(source, wanted.onto, space.series.source.prefix), name, wanted, progress)
     write(space, [patch])
     return patch
 
@@ -71,33 +63,24 @@ def write(space: Workspace, patches: Sequence[Patch]) -> None:
         editor.commit()
 
 
-def made(
-    space: Workspace,
-    diff: bytes,
-    *,
-    onto: Tag,
-    name: str,
-    header: Mapping[str, str],
-    strip: int | None = None,
-    exclude: Sequence[str] = (),
-    relies: bool = True,
-    progress: Progress = SILENT,
-) -> Patch:
-    """The patch that a diff makes on top of the series; nothing is written."""
+def made(space: Workspace, piece: Piece, name: str, wanted: Wanted, progress: Progress = SILENT) -> Patch:
+    """The patch `name` that a diff makes on top of the series; nothing is written."""
     check_new_name(space, name)
-    wanted = sections(diff, exclude)
-    told = {"title": name, "why": WHY, "removal": REMOVAL, **described(diff), **{k: v for k, v in header.items() if v}}
+    onto, strip = wanted.onto, piece.strip if wanted.strip is None else wanted.strip
+    diff = sections(piece.diff, wanted.exclude)
+    header = {key: text for key, text in wanted.header.items() if text}
+    told = {"title": name, "why": WHY, "removal": REMOVAL, **described(piece.diff), **header}
     patch = Patch(name=name, **told)  # type: ignore[arg-type]
     try:
-        changes = _changes(space, onto, wanted, strip, progress)
+        changes = _changes(space, onto, diff, strip, progress)
     except UsageError as alone:
         if not space.series.patches:
             raise
-        patch = _on_top(space, onto, patch, wanted, strip, alone, progress)
+        patch = _on_top(space, onto, patch, diff, strip, alone, progress)
     else:
         patch = replace(patch, hunks=derived(space, onto, name, changes, progress))
         _check_series(space, onto, patch)
-    return with_relies(space, onto, patch, progress) if relies else patch
+    return with_relies(space, onto, patch, progress) if wanted.relies else patch
 
 
 def _changes(
