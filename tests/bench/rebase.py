@@ -19,7 +19,7 @@ from rich.table import Table
 
 from rebasekit.model.hunk import Series
 from rebasekit.model.tag import Tag
-from rebasekit.patches.mapfile import mapped_tags
+from rebasekit.patches.mapped import mapped_tags
 from rebasekit.steps.rebase import carry
 from rebasekit.steps.workspace import Workspace
 from rebasekit.upstream.cache import cache_dir

@@ -32,7 +32,7 @@ from rebasekit.patches import (
     map_path,
     resolution_path,
 )
-from rebasekit.patches.mapfile import mapped_tags
+from rebasekit.patches.mapped import mapped_tags
 from rebasekit.patches.maps import map_of
 
 TAG, BASE = Tag("v0.5.20"), Tag("v0.5.19")

@@ -18,7 +18,7 @@ from harness import Case, patch_toml, series, write_tree
 
 from rebasekit.patches import load_map
 from rebasekit.patches.load import load
-from rebasekit.patches.mapfile import mapped_tags
+from rebasekit.patches.mapped import mapped_tags
 from rebasekit.steps.workspace import Workspace
 
 A = "def one(x):\n    y = x + 1\n    return y\n\n\ndef two(x):\n    z = x + 2\n    return z\n"

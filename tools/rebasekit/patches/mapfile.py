@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
-from rebasekit.errors import UsageError
 from rebasekit.model.finding import Finding
 from rebasekit.model.placement import Outcome
 from rebasekit.model.tag import Tag
@@ -71,12 +69,3 @@ def _read_finding(table: Table, patch: str = "", hunk: str = "") -> Finding:
     owner = [table.raw(key) if table.has(key) else default for key, default in (("patch", patch), ("hunk", hunk))]
     table.close()
     return Finding(kind, texts[0], line, texts[1], texts[2], owner[0] or "", owner[1] or "")
-
-
-def mapped_tags(root: Path) -> list[Tag]:
-    """The releases that `upstream-map/` has a map of, oldest first."""
-    tags = []
-    for path in (root / "upstream-map").glob("v*.toml"):
-        with contextlib.suppress(UsageError):
-            tags.append(Tag.parse(path.name.removesuffix(".toml")))
-    return sorted(tags)

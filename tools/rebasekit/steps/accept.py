@@ -13,7 +13,7 @@ from rebasekit.model.placement import Outcome, Placement
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.patches.editor import Editor
-from rebasekit.patches.mapfile import mapped_tags
+from rebasekit.patches.mapped import mapped_tags
 from rebasekit.patches.moves import load_moves
 from rebasekit.steps.fileforms import own_body
 from rebasekit.steps.moves import Moves
