@@ -215,6 +215,10 @@ class FileFacts:
             index = guard.parent
         return found[::-1]
 
+    def typing_only(self, guard: int) -> bool:
+        """Whether what stands under a guard is read by type checkers alone."""
+        return any(g.holds and g.text in ("TYPE_CHECKING", "typing.TYPE_CHECKING") for g in self.guards(guard))
+
     def forget(self) -> None:
         """Let go of most that was decoded: a whole tree of it is too much to hold while it is linked."""
         for name in ("_acts", "_guards", "globals"):

@@ -45,7 +45,7 @@ def _imported(program: Program, file: FileFacts, known: dict[str, str | None], p
     """Packages that a file imports from, tests for `TYPE_CHECKING` aside."""
     for head in file.heads:
         for _alias, module, name, level, _line, guard in head[11]:
-            if level == 0 and not (guard and _typing_only(file, guard)):
+            if level == 0 and not (guard and file.typing_only(guard)):
                 wanted = f"{module}.{name}" if name else module
                 if wanted not in known:
                     known[wanted] = _holding(program, wanted, packages)
@@ -60,7 +60,3 @@ def _holding(program: Program, module: str, packages: list[str]) -> str | None:
             return packages[index]
         module = module.rpartition(".")[0]
     return None
-
-
-def _typing_only(file: FileFacts, guard: int) -> bool:
-    return any(g.holds and g.text in ("TYPE_CHECKING", "typing.TYPE_CHECKING") for g in file.guards(guard))

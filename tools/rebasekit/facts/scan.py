@@ -150,7 +150,7 @@ class Scanner:
             # Of several ways the one that fewest tests pick is shown: it is what happens by default.
             items = tuple(sorted(items, key=lambda item: sum(g.holds for g in file.guards(item[5])) if item[5] else 0))
         for item in items:
-            if item[3] < 0 or (item[5] and self._typing_only(file, item[5])):
+            if item[3] < 0 or (item[5] and file.typing_only(item[5])):
                 continue
             key = (file.package if item[3] else "", *item[1:4])
             modules = self._imported.get(key)
@@ -169,9 +169,6 @@ class Scanner:
                 yield module.name
                 if (below := f"{module.name}.{item[2]}") in self.program.modules:
                     yield below
-
-    def _typing_only(self, file: FileFacts, guard: int) -> bool:
-        return any(g.holds and g.text in ("TYPE_CHECKING", "typing.TYPE_CHECKING") for g in file.guards(guard))
 
     def _inner_classes(self, file: FileFacts, local: int, scope: int) -> None:
         first = self.program.first[file.index]
