@@ -6,10 +6,11 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from harness import series
 
 from rebasekit.errors import StateError
 from rebasekit.model.tag import Tag
-from rebasekit.steps import build, build_proof
+from rebasekit.steps import build
 from rebasekit.steps.build_proof import work_folder, working
 from rebasekit.steps.smoke import smoke
 from rebasekit.steps.smoke.prepare import Options
@@ -21,6 +22,8 @@ TAG = Tag.parse("v1.0.0")
 
 @pytest.fixture
 def space(tmp_path):
+    (tmp_path / "patchset").mkdir()
+    (tmp_path / "patchset" / "series.toml").write_text(series(TAG.name, patches=[]))
     return Workspace(root=tmp_path, cache=tmp_path / "cache")
 
 
@@ -57,7 +60,7 @@ def test_everything_that_uses_the_folder_has_it_to_itself(space, monkeypatch, ru
             seen.append(free)
         raise StateError("seen")
 
-    for module, name in ((build, "prove"), (build_proof, "prove"), (smoke, "read_plan")):
+    for module, name in ((build, "prove"), (smoke, "read_plan")):
         monkeypatch.setattr(module, name, look)
     with pytest.raises(StateError, match="seen"):
         run(space)
