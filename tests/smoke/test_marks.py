@@ -232,7 +232,6 @@ def test_docstrings_and_future_stay(marks):
     plain, space = {"__name__": "m"}, {"__name__": "m"}
     exec(compile(SOURCE, "m.py", "exec", dont_inherit=True), plain)
     marked(marks, SOURCE, "m.py", space.update)
-    marked(marks, SOURCE, "m.py", lambda made: space.update(made))
     assert space["__doc__"] == "A module."
     for name in ("twice", "walk", "never", "Base", "Sub"):
         assert space[name].__doc__ == plain[name].__doc__
