@@ -118,15 +118,20 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])
 """
 
 
+def install(server: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release in the folder whose server is that text."""
+    (folder / "sglang").mkdir()
+    (folder / "sglang" / "__init__.py").touch()
+    (folder / "sglang" / "launch_server.py").write_text(server)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
 def test_servers_one_after_the_other_and_a_command_at_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The 16-bit servers end at once here; that is reported, and the others are measured all the same."""
-    (tmp_path / "sglang").mkdir()
-    (tmp_path / "sglang" / "__init__.py").touch()
-    (tmp_path / "sglang" / "launch_server.py").write_text(SERVER)
+    install(SERVER, tmp_path, monkeypatch)
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\nprintf '1024\\n2048\\n'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -147,10 +152,7 @@ def test_servers_one_after_the_other_and_a_command_at_the_last(tmp_path: Path, m
 
 
 def test_a_server_that_ends_is_reported_with_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sglang").mkdir()
-    (tmp_path / "sglang" / "__init__.py").touch()
-    (tmp_path / "sglang" / "launch_server.py").write_text("raise SystemExit('no card here')\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    install("raise SystemExit('no card here')\n", tmp_path, monkeypatch)
     server = ask.Server([], 1, tmp_path / "log")
     with pytest.raises(ask.ServerError, match="no card here"):
         server.wait(30)
