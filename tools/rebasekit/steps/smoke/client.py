@@ -18,8 +18,6 @@ from rebasekit.probes.words import error_words
 
 _RANGE, _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range"), 32768
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy has no business on loopback
-
-
 _LINGERS = 15.0  # seconds
 
 
