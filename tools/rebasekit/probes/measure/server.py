@@ -95,19 +95,17 @@ class Server:
 
 def describe(info: Mapping[str, Any] | None, models: Mapping[str, Any] | None) -> Server:
     """The answers of `/server_info` and `/v1/models`, each None where there is no such route."""
-    cards = (models or {}).get("data")
-    first = cards[0] if isinstance(cards, list) and cards else None
+    cards = _list((models or {}).get("data"))
+    first = cards[0] if cards else None
     card: Mapping[str, Any] = first if isinstance(first, Mapping) else {}
     info = {**info} if info else {}
-    states = info.get("internal_states")
-    for state in (
-        states if isinstance(states, list) else []
-    ):  # what was resolved at start counts, not what was asked for
+    states = _list(info.get("internal_states"))
+    for state in states:  # what was resolved at start counts, not what was asked for
         for key in ("max_mamba_cache_size", "context_length", "max_running_requests"):
             if isinstance(state, dict) and info.get(key) is None:
                 info[key] = state.get(key)
     running = info.get("max_running_requests")
-    if isinstance(states, list) and states and isinstance(states[0], dict):
+    if states and isinstance(states[0], dict):
         running = states[0].get("effective_max_running_requests_per_dp", running)
     slots = _count(info.get("max_mamba_cache_size"))
     kept = info.get("enable_int8_mamba_checkpoint") is True
@@ -128,6 +126,10 @@ def describe(info: Mapping[str, Any] | None, models: Mapping[str, Any] | None) -
         caches=None if _flag(off) is None else not off,
         native=bool(info),
     )
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _count(value: object) -> int | None:
