@@ -216,6 +216,17 @@ def test_what_was_let_go_is_decoded_again() -> None:
     assert not file._packed[1]  # chains are not decoded twice
 
 
+def test_a_glance_lets_go_only_of_what_it_decoded_itself() -> None:
+    file = facts("x = Pool()\nif x:\n    x.run(1)\n")
+    with file.glance():
+        looked = file.body(0)
+    kept = file.body(0)
+    assert kept is not looked
+    with file.glance():
+        assert file.guards(1)
+    assert file.body(0) is kept
+
+
 def test_strings_that_name_things_count_in_calls_only() -> None:
     file = facts("g('no', 'a.b', 'Pool')\ng('a.b')\ng(x, 'Pool')\ng(k='c.d', n='Old')\n")
     assert [load for load in file.body(0).loads if load[0] == "'"] == [

@@ -230,7 +230,7 @@ class FileFacts:
     @contextmanager
     def glance(self) -> Iterator[None]:
         """Let go, at the end, of what is decoded in between: one look at each of all files."""
-        decoded = "_bodies" in self.__dict__ or "_guards" in self.__dict__
+        decoded = "_acts" in self.__dict__ or "_guards" in self.__dict__
         try:
             yield
         finally:
