@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from rebasekit.checks.survive.refs import class_text, dotted, element, of_call, to_ref
+from rebasekit.checks.survive.refs import class_text, element, of_call, to_ref
 from rebasekit.facts.records import Ref
+from rebasekit.facts.syntax import dotted
 
 Hints = dict[str, tuple[Ref, ...]]  # a name, or a chain such as `self.x`, and what it may be
 _KEYED = frozenset({"sorted", "max", "min", "filter", "map", "sort"})

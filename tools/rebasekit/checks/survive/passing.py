@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from rebasekit.checks.survive.refs import dotted
+from rebasekit.facts.syntax import dotted
 
 _OPEN = frozenset({"partial", "partialmethod"})  # whoever calls the result may add arguments
 _NEXT = frozenset({"submit", "to_thread", "call_soon", "call_soon_threadsafe", "run_in_executor"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from rebasekit.facts.records import Ref
+from rebasekit.facts.syntax import dotted
 
 _ONE_OF = frozenset({"next", "max", "min", "random.choice", "heappop", "heapq.heappop"})
 _SAME = frozenset({"copy.copy", "copy.deepcopy", "copy", "deepcopy", "dataclasses.replace", "replace"})
@@ -71,12 +72,3 @@ def class_text(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return dotted(node) or None
-
-
-def dotted(node: ast.expr) -> str:
-    """`a.b.c` of a name or an attribute chain; empty for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (base := dotted(node.value)):
-        return f"{base}.{node.attr}"
-    return ""

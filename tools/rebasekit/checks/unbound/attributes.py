@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from rebasekit.checks.unbound.classes import Class, Read
 from rebasekit.checks.unbound.hierarchy import Hierarchy, Key
-from rebasekit.checks.unbound.inside import dotted
 from rebasekit.checks.unbound.tree import World, absolute, module_name
+from rebasekit.facts.syntax import dotted
 
 
 class Missing(NamedTuple):

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rebasekit.checks.unbound.inside import bound_in, dotted
+from rebasekit.checks.unbound.inside import bound_in
+from rebasekit.facts.syntax import dotted
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from rebasekit.checks.unbound.inside import dotted
 from rebasekit.checks.unbound.scopes import Binding, Flags, Guard
+from rebasekit.facts.syntax import dotted
 
 _WORD = re.compile(r"[a-z0-9]+")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rebasekit.checks.unbound.classes import ALWAYS, Class, builtin, classes
-from rebasekit.checks.unbound.inside import dotted
 from rebasekit.checks.unbound.tree import World, absolute
+from rebasekit.facts.syntax import dotted
 
 # Bases that add nothing to an instance.
 _EMPTY = {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "typing.Protocol"}

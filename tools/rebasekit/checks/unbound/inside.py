@@ -5,22 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from rebasekit.facts.syntax import dotted
+
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Calls after which nothing runs.
 _ENDS = {"sys.exit", "exit", "quit", "os._exit", "os.abort", "pytest.skip", "pytest.fail", "assert_never"}
 # What a missing name or a failed import raises, and what stands above.
 _MISSING = {"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
-
-
-def dotted(node: ast.expr) -> str:
-    """`a.b.c` for a chain of names, "" for anything else."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([node.id, *reversed(parts)])
 
 
 def bound_in(body: Iterable[ast.stmt]) -> set[str]:

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rebasekit.checks.unbound.inside import dotted
 from rebasekit.checks.unbound.scopes import Reading
 from rebasekit.checks.unbound.tree import World, absolute, module_name
+from rebasekit.facts.syntax import dotted
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
