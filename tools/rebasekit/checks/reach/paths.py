@@ -23,11 +23,11 @@ class Paths:
     `arrivals` gives the serving ways into a function; for a constructor those are the class's constructions.
     """
 
-    def __init__(self, facts: Facts, callers: Callers, known: Mapping[str, Any]) -> None:
+    def __init__(self, facts: Facts, callers: Callers, arrivals: Arrivals, known: Mapping[str, Any]) -> None:
         self.facts = facts
         self.known = known
-        self.values = Values(facts, callers)
-        self.arrivals: Arrivals = lambda _function: []
+        self.arrivals = arrivals
+        self.values = Values(facts, callers, arrivals)
         self._ruled: dict[int, str | None] = {}
 
     def guards(self, scope: int, guard: int) -> list[Guard]:

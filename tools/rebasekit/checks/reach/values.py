@@ -30,12 +30,12 @@ Arrivals = Callable[[int], list[Arrival]]
 
 
 class Values:
-    """Evaluates arguments in their callers."""
+    """Evaluates arguments in their callers; `arrivals` gives the serving ways into a function."""
 
-    def __init__(self, facts: Facts, callers: Callers) -> None:
+    def __init__(self, facts: Facts, callers: Callers, arrivals: Arrivals) -> None:
         self.facts = facts
         self.callers = callers
-        self.arrivals: Arrivals = lambda _function: []  # the serving ways into a function
+        self.arrivals = arrivals
         self._parameters: dict[tuple[int, str], Any] = {}
 
     def bound(self, target: Target, scope: int, call: Call, names: set[str], depth: int = 0) -> dict[str, Any]:
