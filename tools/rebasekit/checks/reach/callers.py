@@ -62,9 +62,7 @@ class Callers:
         return set(self.facts.program.ids(file, file.children[head[2]][head[1].rpartition(".")[2]]))
 
     def _means(self, scope: int, load: str, short: str, twins: set[int]) -> bool | None:
-        """Whether a chain may mean the function: True for sure, False by its name only, None not at all."""
-        if load.rpartition(".")[2].lstrip("'") != short:
-            return None
+        """Whether a chain that ends in its name means the function: True for sure, False maybe, None not at all."""
         if load[0] == "'":
             entities = self.facts.resolver.absolute(load[1:])
             return True if any(e.kind == "definition" and e.scope in twins for e in entities) else None

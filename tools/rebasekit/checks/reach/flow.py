@@ -268,9 +268,8 @@ class Flow:
         return not named or any(f"{module}.".startswith(f"{package}.") for package in named)
 
     def _reads_attribute(self, scope: int, chain: str, spot: Spot) -> bool:
-        base, _, last = chain.rpartition(".")
-        if last != spot.name:
-            return False
+        """Whether a chain that ends in the attribute's name may be the attribute."""
+        base = chain.rpartition(".")[0]
         if not base or base[0] == "'":
             return chain.startswith(".") and not base
         if spot.owner < 0:
