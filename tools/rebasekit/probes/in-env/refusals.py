@@ -65,41 +65,41 @@ def ended(pid, when, limit):
     return True, None
 
 
+def answer(question, otherwise):
+    """The small number that a question gives in a fork, `otherwise` where it raises: this process keeps no trace."""
+    pid = os.fork()
+    if pid == 0:
+        code = otherwise
+        try:
+            code = question()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 def spoiled():
     """Whether a GPU would be refused to a fork of this process: asked of a fork, since the first look at how many there
     are is enough for that, and leaves no other trace."""
     torch = sys.modules.get("torch")
-    if torch is None:
-        return False
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            torch.cuda.init()
-            code = 0
-        except BaseException:
-            code = 1
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
+
+    def use():
+        torch.cuda.init()
+        return 0
+
+    return torch is not None and answer(use, 1) != 0
 
 
 def harmless(names):
     """How many of the modules can be imported, in order, without touching a GPU; found out in a fork."""
-    pid = os.fork()
-    if pid == 0:
-        count = 0
-        try:
-            for name in names:
-                importlib.import_module(name)
-                if spoiled():
-                    break
-                count += 1
-        except BaseException:
-            count = len(names)  # the import below says what is wrong
-        finally:
-            os._exit(count)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def count():
+        for number, name in enumerate(names):
+            importlib.import_module(name)
+            if spoiled():
+                return number
+        return len(names)
+
+    return answer(count, len(names))  # where one cannot be, the import below says what is wrong
 
 
 def main(path):
