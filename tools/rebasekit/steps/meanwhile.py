@@ -103,16 +103,14 @@ class Work:
         if was.files == under.files:
             return cls(changed_files(space, tree.folder, tag, full.files, full.modes))
         mine = {file.path: file for file in done(space, tree, was, under)}
-        found = []
-        for path in sorted({*mine, *full.files, *under.files}):
+        found, late = [], dict[str, bytes | None]()
+        for path in sorted({*mine, *full.files, *under.files, *was.files}):
             pristine = space.store.read(tag, path)
             want = mine[path].data if path in mine else under.files.get(path, pristine)
             if want != full.files.get(path, pristine):
-                found.append(Found(path, want, mine[path].executable if path in mine else False))
-        late = {
-            path: mine[path].data if path in mine else under.files.get(path, space.store.read(tag, path))
-            for path in {*was.files, *under.files}
-        }
+                found.append(Found(path, want, path in mine and mine[path].executable))
+            if path in was.files or path in under.files:
+                late[path] = want
         return cls(found, late)
 
 
