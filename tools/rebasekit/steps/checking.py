@@ -66,8 +66,8 @@ def check(space: Workspace, verdict: Verdict, carry: Carry, progress: Progress =
     found = [*explained(_owned(names, verdict.placements), verdict), *told, *relied.findings, *reached]
     # what only waits for an open hunk is nothing to review
     troubled: dict[tuple[str, str], list[Finding]] = {}
-    for finding in told:
-        if finding in survived:
+    for finding, before in zip(told, survived, strict=True):
+        if finding is before:
             troubled.setdefault((finding.patch, finding.hunk), []).append(finding)
     found += [due for p in verdict.placements if (of := troubled.get((p.patch, p.hunk))) and (due := _due(p, of))]
     return Checked(tuple(dict.fromkeys(found)), relied.notes)
