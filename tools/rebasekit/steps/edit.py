@@ -53,9 +53,12 @@ def edit(
 
 def begun(space: Workspace, tree: Worktree, result: Result) -> Worktree:
     """The worktree with what lies below its patch as its base."""
-    branch = f"rebasekit-below/{tree.patch}/{tree.tag}"
-    write_branch(space, below(result, tree.patch), branch)
-    return replace(tree, base=space.store.commit(branch))
+    return replace(tree, base=space.store.commit(branch_below(space, result, tree.patch)))
+
+
+def branch_below(space: Workspace, result: Result, patch: str) -> str:
+    """A branch of the store with what lies below a patch; all of the series when the patch is not there yet."""
+    return write_branch(space, below(result, patch), f"rebasekit-below/{patch}/{result.verdict.tag}")
 
 
 def check_new_name(space: Workspace, patch: str) -> None:

@@ -11,10 +11,10 @@ from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.patches.editor import Editor
 from rebasekit.steps.bench import Bench
-from rebasekit.steps.edit import check_new_name, placed_series
+from rebasekit.steps.edit import branch_below, check_new_name, placed_series
 from rebasekit.steps.fileforms import attempts, name_of, with_body
 from rebasekit.steps.headers import described
-from rebasekit.steps.rebase import carry, write_branch
+from rebasekit.steps.rebase import carry
 from rebasekit.steps.refresh import reworked
 from rebasekit.steps.relying import with_relies
 from rebasekit.steps.sources import Piece, whole
@@ -101,9 +101,8 @@ def _on_top(
 ) -> Patch:
     """The patch of a diff that was made on top of the series; raise UsageError when it was not either."""
     now = placed_series(space, space.series, onto, progress)
-    branch = write_branch(space, now, f"rebasekit-below/{patch.name}/{onto}")
     try:
-        changes = _changes(space, branch, diff, strip, progress)
+        changes = _changes(space, branch_below(space, now, patch.name), diff, strip, progress)
     except UsageError as error:
         same = error.message == alone.message
         told = alone.message if same else f"{alone.message}; and on top of the series: {error.message}"
