@@ -32,11 +32,10 @@ def pieces(source: str, onto: Tag, prefix: str) -> list[Piece]:
     """The parts of SOURCE in order; raise UsageError when there are none."""
     if Path(source).is_dir():
         return _folder(Path(source))
-    repository, sign, branch = source.rpartition("#")
-    if sign and repository and branch and not Path(source).is_file():
-        mails = _mails(branch_mails(repository, branch, onto.name, prefix))
+    if fork := _fork(source):
+        mails = _mails(branch_mails(*fork, onto.name, prefix))
         if not mails:
-            raise UsageError(f"`{branch}` has no commit that `{onto}` does not have below `{prefix or '.'}`")
+            raise UsageError(f"`{fork[1]}` has no commit that `{onto}` does not have below `{prefix or '.'}`")
         return mails
     data = read_diff(source, onto, prefix)
     mails = _mails(data)
@@ -65,10 +64,15 @@ def read_diff(source: str, onto: Tag, prefix: str) -> bytes:
     path = Path(source)
     if path.is_file():
         return path.read_bytes()
-    repository, sign, branch = source.rpartition("#")
-    if sign and repository and branch:
-        return branch_diff(repository, branch, onto.name, prefix)
+    if fork := _fork(source):
+        return branch_diff(*fork, onto.name, prefix)
     raise UsageError(f"there is no file `{source}`", hint="rebasekit import --help")
+
+
+def _fork(source: str) -> tuple[str, str] | None:
+    """Repository and branch of `REPOSITORY#BRANCH`; None for a file of such a name, and for anything else."""
+    repository, _, branch = source.rpartition("#")
+    return (repository, branch) if repository and branch and not Path(source).is_file() else None
 
 
 def _folder(folder: Path) -> list[Piece]:
@@ -85,12 +89,11 @@ def _folder(folder: Path) -> list[Piece]:
         if not words:
             continue
         file, options = folder / words[0], words[1:]
-        strip = next((int(o[2:]) for o in options if re.fullmatch(r"-p\d{1,2}", o)), None)
         if any(not re.fullmatch(r"-p\d{1,2}", option) for option in options):
             raise UsageError(f"`{listed}` has an option that is not read: `{' '.join(options)}`")
         if not file.is_file():
             raise UsageError(f"`{listed}` names `{words[0]}`, which is not there")
-        found.append(_piece(file, strip))
+        found.append(_piece(file, int(options[0].removeprefix("-p")) if options else None))
     if not found:
         raise UsageError(f"`{listed}` names no patch")
     return found
