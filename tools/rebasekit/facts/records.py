@@ -29,6 +29,11 @@ def refers(ref: Ref) -> bool:
     return ref is not None and (ref.__class__ is str or ref[0] != "v")
 
 
+def spread(ref: Ref) -> bool:
+    """Whether an argument is `*ref`: nobody knows how many it stands for."""
+    return isinstance(ref, tuple) and ref[-1:] == ("*",)
+
+
 class Guard(NamedTuple):
     """One test on the way to a statement; `parent` is the test before it, 0 means none."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebasekit.checks.reach.inits import INIT
 from rebasekit.facts.query import Facts
-from rebasekit.facts.records import Call
+from rebasekit.facts.records import Call, spread
 
 
 def fits(facts: Facts, class_id: int, call: Call) -> bool:
@@ -18,13 +18,13 @@ def fits(facts: Facts, class_id: int, call: Call) -> bool:
     parameters = facts.program.scope(functions[0]).parameters[1:]
     kinds = {parameter.kind for parameter in parameters}
     positional = [p.name for p in parameters if p.kind in "op"]
-    spread = any(isinstance(arg, tuple) and arg[-1:] == ("*",) for arg in call.args)
-    if len(call.args) > len(positional) and "v" not in kinds and not spread:
+    more = any(map(spread, call.args))
+    if len(call.args) > len(positional) and "v" not in kinds and not more:
         return False
     given = {name for name, _ref, _line in call.keywords}
     if given - {None, *(p.name for p in parameters if p.kind in "pk")} and "w" not in kinds:
         return False
-    if spread or None in given:
+    if more or None in given:
         return True
     filled = given | set(positional[: len(call.args)])
     return all(p.default is not None or p.name in filled for p in parameters if p.kind in "opk")

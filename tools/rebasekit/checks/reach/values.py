@@ -11,7 +11,7 @@ from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.guards import SOME, UNKNOWN
 from rebasekit.checks.reach.targets import Target
 from rebasekit.facts.query import Facts
-from rebasekit.facts.records import Call, Guard, Ref
+from rebasekit.facts.records import Call, Guard, Ref, spread
 
 _DEEPEST = 18  # steps through locals, conditionals, results and callers
 
@@ -40,7 +40,7 @@ class Values:
 
     def bound(self, target: Target, scope: int, call: Call, names: set[str], depth: int = 0) -> dict[str, Any]:
         """Values of the parameters `names` of `target` in one call; what cannot be told is left out."""
-        spread = any(name is None for name, _r, _l in call.keywords) or any(map(_spread, call.args))
+        more = any(name is None for name, _r, _l in call.keywords) or any(map(spread, call.args))
         given = self._given(target, scope, call)
         found: dict[str, Any] = {}
         for parameter in self.facts.program.scope(target.function).parameters:
@@ -48,7 +48,7 @@ class Values:
                 continue
             if parameter.name in given:
                 value = self.of(scope, given[parameter.name], depth)
-            elif parameter.default is None or spread:
+            elif parameter.default is None or more:
                 continue
             else:
                 value = self.of(target.function, parameter.ref, depth)
@@ -132,10 +132,6 @@ class Values:
                 return
             target = Target(function, arrival.bound, False)
             yield self.bound(target, arrival.scope, arrival.call, {name}, depth).get(name, UNKNOWN)
-
-
-def _spread(ref: Ref) -> bool:
-    return isinstance(ref, tuple) and ref[-1:] == ("*",)
 
 
 def _there(ref: Ref, guards: list[Guard]) -> bool:
