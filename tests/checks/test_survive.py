@@ -185,6 +185,9 @@ NODE = """
         {field}
     def two() -> tuple[int, int]: ...
 """
+OTHER = {"pkg/b.py": "class Other:\n    lock_ref = 1\n"}
+WITH_REF = {**OTHER, "pkg/a.py": NODE.format(field="lock_ref: int = 0")}
+WITHOUT_REF = {**OTHER, "pkg/a.py": NODE.format(field="locks: int = 0")}
 TAKEN = [
     "for i, n in enumerate(ns):\n        n.lock_ref",
     "for n, m in zip(ns, ns):\n        n.lock_ref\n        m.lock_ref",
@@ -216,11 +219,8 @@ def test_receiver_by_what_the_text_says_of_it(check: Check, use: str) -> None:
     """Another class still has the name, so only knowing the object's class tells that it is gone."""
     head = "import copy\nfrom typing import cast\nfrom pkg.a import Node\n"
     ours = f"{head}def f(ns: list[Node], by_name: dict[str, Node], x):\n    {use}"
-    other = {"pkg/b.py": "class Other:\n    lock_ref = 1\n"}
-    old = {**other, "pkg/a.py": NODE.format(field="lock_ref: int = 0")}
-    new = {**other, "pkg/a.py": NODE.format(field="locks: int = 0")}
-    assert message(check(old, new, ours)).startswith("`Node.lock_ref` is not in v2")
-    assert kinds(check(old, old, ours)) == []
+    assert message(check(WITH_REF, WITHOUT_REF, ours)).startswith("`Node.lock_ref` is not in v2")
+    assert kinds(check(WITH_REF, WITH_REF, ours)) == []
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,7 @@ def test_receiver_by_what_the_text_says_of_it(check: Check, use: str) -> None:
 )
 def test_receiver_that_is_another_object(check: Check, use: str) -> None:
     ours = f"from pkg.a import Node\nfrom pkg.b import Other\ndef f(ns: list[Node], others, by_name, x):\n    {use}"
-    other = {"pkg/b.py": "class Other:\n    lock_ref = 1\n"}
-    old = {**other, "pkg/a.py": NODE.format(field="lock_ref: int = 0")}
-    assert kinds(check(old, {**other, "pkg/a.py": NODE.format(field="locks: int = 0")}, ours)) == []
+    assert kinds(check(WITH_REF, WITHOUT_REF, ours)) == []
 
 
 def test_receiver_through_self_a_container_and_a_call(check: Check) -> None:

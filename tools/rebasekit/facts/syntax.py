@@ -14,3 +14,11 @@ def dotted(node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
         return ""
     return ".".join([node.id, *reversed(parts)])
+
+
+def expression(text: str | None) -> ast.expr | None:
+    """The text as an expression; None when it is empty, cut off or no expression."""
+    try:
+        return ast.parse(text, mode="eval").body if text else None
+    except (SyntaxError, ValueError):
+        return None

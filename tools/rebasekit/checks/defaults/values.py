@@ -12,6 +12,7 @@ from rebasekit.checks.defaults.registries import entries_of, text_of
 from rebasekit.checks.defaults.relied import Relied
 from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Ref
+from rebasekit.facts.syntax import expression
 
 _GETTERS = ("getenv", "environ")
 _VARIABLE = re.compile(r"getenv|environ|get_\w*env\w*$|env_var")
@@ -82,10 +83,7 @@ def given(text: str) -> str | None:
 
     READ for a call that reads a variable whose default stands elsewhere: its first argument is the variable's name.
     """
-    try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return text
+    node = expression(text)
     if not isinstance(node, ast.Call):
         return text
     for keyword in node.keywords:

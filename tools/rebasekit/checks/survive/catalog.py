@@ -12,6 +12,7 @@ from rebasekit.checks.survive.signature import Signature, bound_by, of_class, of
 from rebasekit.facts.program import FileFacts
 from rebasekit.facts.query import Facts
 from rebasekit.facts.resolve import Entity
+from rebasekit.facts.syntax import expression
 
 
 class Catalog:
@@ -191,10 +192,7 @@ class Catalog:
 
 def _length(annotation: str | None) -> int | None:
     """The number of parts of `tuple[A, B]`."""
-    try:
-        node = ast.parse(annotation.strip("\"'"), mode="eval").body if annotation else None
-    except (SyntaxError, ValueError):
-        return None
+    node = expression(annotation.strip("\"'") if annotation else None)
     if not isinstance(node, ast.Subscript) or ast.unparse(node.value).rpartition(".")[2] not in ("tuple", "Tuple"):
         return None
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

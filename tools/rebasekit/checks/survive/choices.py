@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 
 from rebasekit.facts.query import Facts
+from rebasekit.facts.syntax import expression
 
 
 def accepted(facts: Facts, scope: int, annotation: str | None, depth: int = 3) -> frozenset[str] | None:
     """Strings that an annotation allows (`Literal[…]`, an alias of one, `choices=[…]`); None when it allows any."""
     if not annotation:
         return None
-    try:
-        node = ast.parse(annotation.strip().strip("\"'"), mode="eval").body
-    except (SyntaxError, ValueError):
-        return None  # cut off, or no expression
+    node = expression(annotation.strip().strip("\"'"))
+    if node is None:
+        return None
     found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Subscript) and _last(part.value) == "Literal":
@@ -40,10 +40,8 @@ def _alias(facts: Facts, scope: int, node: ast.expr, depth: int) -> set[str]:
 
 
 def _listed(text: str | None) -> set[str]:
-    try:
-        return _strings(ast.parse(text, mode="eval").body) if text else set()
-    except (SyntaxError, ValueError):
-        return set()
+    node = expression(text)
+    return _strings(node) if node is not None else set()
 
 
 def _strings(node: ast.expr) -> set[str]:
@@ -63,10 +61,7 @@ def global_text(facts: Facts, index: int, name: str) -> str | None:
 
 def keys(text: str | None) -> frozenset[str] | None:
     """The keys of a dictionary display; None for anything else, and when more come from elsewhere."""
-    try:
-        node = ast.parse(text, mode="eval").body if text else None
-    except (SyntaxError, ValueError):
-        return None
+    node = expression(text)
     if not isinstance(node, ast.Dict):
         return None
     found = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
