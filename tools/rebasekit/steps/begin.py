@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.patches.files import Files
 from rebasekit.patches.load import load_files
+from rebasekit.patches.render import render
 from rebasekit.patches.transaction import Transaction
 from rebasekit.steps.workspace import check_pattern
 from rebasekit.upstream.nearest import unknown_tag
@@ -88,9 +88,8 @@ def _base(cache: Path, upstream: UpstreamSource, source: str, base: Tag | None, 
 
 
 def _text(upstream: UpstreamSource, base: Tag) -> str:
-    """The file. TOML's basic strings are JSON's for what a name, URL or path may hold."""
     keys = {"kind": upstream.kind, "package": upstream.package, "url": upstream.url, "prefix": upstream.prefix}
-    said = "".join(f"{key:7} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in keys.items() if value)
+    said = "".join(f"{key:7} = {render(value)}\n" for key, value in keys.items() if value)
     return f"""\
 # The series, in the order in which its patches apply.
 base    = "{base}"
