@@ -160,9 +160,8 @@ class _Checks:
         texts = []
         for each in (moved, hunk):
             form = each.forms[index]
-            question = Question(each, form, pin_tag(form, self.space.series.base), tag, self.trees)
             try:
-                placed = place(question, self.moves)
+                placed = place(self._question(each, form, tag), self.moves)
                 read = self.trees.text if form.place is Place.TEXT else self.trees.source
                 source = read(tag, placed.placement.file)
             except Unreadable:
@@ -170,8 +169,11 @@ class _Checks:
             texts.append(spliced(source.text, placed.splices) if source and placed.placement.outcome.applied else None)
         return texts[0] == texts[1] or texts[1] is None
 
+    def _question(self, hunk: Hunk, form: Form, tag: Tag) -> Question:
+        return Question(hunk, form, pin_tag(form, self.space.series.base), tag, self.trees)
+
     def _placed(self, hunk: Hunk, form: Form, tag: Tag) -> Placement:
-        question = Question(hunk, form, pin_tag(form, self.space.series.base), tag, self.trees)
+        question = self._question(hunk, form, tag)
         try:
             placement = place(question, self.moves).placement
         except Unreadable as error:
