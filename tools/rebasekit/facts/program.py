@@ -36,8 +36,9 @@ def module_name(path: str) -> str:
     return name.removesuffix("." + INIT) if name != INIT else ""
 
 
-def _unzip(packed: bytes) -> Any:
-    return marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
+def _unzip(packed: bytes) -> tuple[Any, ...]:
+    part: tuple[Any, ...] = marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
+    return part
 
 
 class FileFacts:
@@ -50,7 +51,7 @@ class FileFacts:
         self.is_package = path.endswith(INIT + ".py")
         # What `extract` packed: heads, reads, assignments, acts, guards. An unread file has no scopes at all.
         self._packed: list[bytes] = list(marshal.loads(packed)) if packed else []  # noqa: S302 - our own cache
-        self.heads: tuple[Any, ...] = self._take(0) if packed else ()
+        self.heads = self._take(0) if packed else ()
         self._scopes: dict[int, Scope] = {}
         self._read: dict[int, Body] = {}
         self.notes: dict[Any, Any] = {}  # what a check has made of the file, as long as that is decoded
@@ -85,12 +86,12 @@ class FileFacts:
         found: tuple[Any, ...] = marshal.loads(packed) if packed else ()  # noqa: S302 - our own cache
         return found
 
-    def _take(self, part: int) -> Any:
+    def _take(self, part: int) -> tuple[Any, ...]:
         """A part that stays unpacked."""
         packed, self._packed[part] = self._packed[part], b""
         return _unzip(packed)
 
-    def _open(self, part: int) -> Any:
+    def _open(self, part: int) -> tuple[Any, ...]:
         """A part that is unpacked until many other files are in use."""
         if self.opened is not None and self not in self.opened:
             self.opened[self] = None
@@ -102,23 +103,19 @@ class FileFacts:
 
     @cached_property
     def _reads(self) -> tuple[bytes, ...]:
-        reads: tuple[bytes, ...] = self._take(1)
-        return reads
+        return self._take(1)
 
     @cached_property
     def _assigns(self) -> tuple[bytes, ...]:
-        assigns: tuple[bytes, ...] = self._take(2)
-        return assigns
+        return self._take(2)
 
     @cached_property
     def _acts(self) -> tuple[bytes, ...]:
-        acts: tuple[bytes, ...] = self._open(3)
-        return acts
+        return self._open(3)
 
     @cached_property
     def _guards(self) -> tuple[tuple[int, str, bool, int], ...]:
-        guards: tuple[tuple[int, str, bool, int], ...] = self._open(4)
-        return guards
+        return self._open(4)
 
     def mentioned(self) -> Iterator[tuple[int, set[str]]]:
         """The names that each scope mentions; what is imported under another name counts where the alias is read."""
