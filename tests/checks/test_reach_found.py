@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.harness import write_tree
 
 from rebasekit.checks.reach import Ambiguous, ReachReport, reach
 from rebasekit.facts.query import open_facts
@@ -18,10 +19,7 @@ POOL = "class Pool:\n    def __init__(self, size=0):\n        self.size = size\n
 
 
 def ask(root: Path, files: Mapping[str, str], name: str = "Pool") -> ReachReport:
-    for path, text in {"app/serve.py": ENTRY, "app/pool.py": POOL, **files}.items():
-        target = root / "tree" / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+    write_tree(root / "tree", {"app/serve.py": ENTRY, "app/pool.py": POOL, **files})
     facts = open_facts(root / "cache", DirectoryTree(root / "tree"), Settings(("app.serve",)))
     report = reach(facts, name, tag="v1")
     assert isinstance(report, ReachReport), report
