@@ -76,7 +76,7 @@ def _scripted(file: str, old: Source, label: str, first: int, changes: Sequence[
     ends = {line[len(line.rstrip("\r\n")) :] for c in moved for line in c.lines}
     keep = bool(ends - {old.newline, ""}) or (old.newline == "\r\n" and "" in ends)
     if old.newline == "\r\n" and not keep:
-        moved = tuple(Change(c.at, c.gone, tuple(line.replace("\r\n", "\n") for line in c.lines)) for c in moved)
+        moved = tuple(change.plain() for change in moved)
     return Form(file, label, place, lines=script.render(moved), keep_newlines=keep)
 
 

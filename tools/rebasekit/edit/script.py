@@ -14,7 +14,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _HEAD = re.compile(r"@@ ([1-9][0-9]{0,8}),([0-9]{1,9}) @@")
 _NO_END = "\\ no line end"
@@ -31,6 +31,10 @@ class Change:
     at: int
     gone: int
     lines: tuple[str, ...]
+
+    def plain(self) -> Change:
+        """The change with `\\n` for `\\r\\n`: what a script of a file with such line ends holds."""
+        return replace(self, lines=tuple(line.replace("\r\n", "\n") for line in self.lines))
 
 
 def parse(script: str) -> tuple[Change, ...]:

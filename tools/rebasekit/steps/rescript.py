@@ -31,5 +31,5 @@ def rescripted(form: Form, source: Source, changes: Sequence[Change]) -> tuple[F
     if form.place is Place.TEXT:
         keep = bool(ends & {"\r\n", "\r"})
     elif source.newline == "\r\n" and not keep:
-        moved = [replace(c, lines=tuple(line.replace("\r\n", "\n") for line in c.lines)) for c in moved]
+        moved = [change.plain() for change in moved]
     return replace(form, lines=script.render(moved), keep_newlines=keep), [c for c in changes if c not in met]

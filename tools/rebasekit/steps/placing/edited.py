@@ -55,7 +55,7 @@ def _script(question: Question, new: Landing, text: str) -> str:
     """The edit as it would be written on the tag."""
     changes = between(split_lines(new.scope.text(new.source)), split_lines(text))
     if new.source.newline == "\r\n" and not question.form.keep_newlines:
-        changes = tuple(replace(c, lines=tuple(x.replace("\r\n", "\n") for x in c.lines)) for c in changes)
+        changes = tuple(change.plain() for change in changes)
     return render(changes)
 
 
