@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from rebasekit.edit.layout import dedent
+from rebasekit.edit.layout import dedent, plain_ends
 from rebasekit.edit.tokens import as_lines, same, tokens
 from rebasekit.upstream.merge import Merge, merge3, merge3_lines
 
@@ -49,7 +49,7 @@ class Sides:
 
 def plain(text: str) -> str:
     """A scope's text from column 0 with `\\n` line ends."""
-    return dedent(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return dedent(plain_ends(text))
 
 
 def upstreamed(sides: Sides) -> bool:
