@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebasekit.facts.records import Guard
+from rebasekit.facts.syntax import expression
 
 
 class _Unknown:
@@ -44,10 +45,7 @@ def shown(guard: Guard) -> str:
 
 def _turned(text: str) -> str | None:
     """The opposite of a single comparison."""
-    try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+    node = _parsed(text)
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return None
     operator = _OPPOSITES.get(type(node.ops[0]))
@@ -61,14 +59,21 @@ def decide(guard: Guard, known: Known, locals_: Known | None = None) -> bool | N
     `known` are deployment facts by attribute tail (`enable_x` or `server_args.enable_x`); `locals_` are values of
     plain names.
     """
-    try:
-        node = ast.parse(guard.text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
-        return None  # `except X` and `match`: not a test
+    node = _parsed(guard.text)
+    if node is None:
+        return None
     value = _Evaluator(known, locals_ or {}).value(node)
     if isinstance(value, _Unknown):
         return None
     return bool(value) is guard.holds
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """A guard's text as an expression; None for `except X` and `match`, which are no tests."""
+    try:
+        return expression(text)
+    except RecursionError:
+        return None
 
 
 class _Evaluator:
