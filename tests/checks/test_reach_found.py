@@ -176,6 +176,7 @@ def test_a_module_that_is_only_asked_for_is_not_imported(tmp_path: Path, text: s
     ("call", "fits"),
     [
         ("kind()", False), ("kind(1)", False), ("kind(1, 2, 3)", False), ("kind(1, other=2)", False),
+        ("kind(1, 2, '*')", False),
         ("kind(1, 2)", True), ("kind(1, b=2)", True), ("kind(*[1])", True), ("kind(1, **{})", True),
     ],
 )  # fmt: skip

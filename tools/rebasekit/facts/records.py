@@ -31,7 +31,7 @@ def refers(ref: Ref) -> bool:
 
 def spread(ref: Ref) -> bool:
     """Whether an argument is `*ref`: nobody knows how many it stands for."""
-    return isinstance(ref, tuple) and ref[-1:] == ("*",)
+    return isinstance(ref, tuple) and ref[0] == "s" and ref[-1] == "*"
 
 
 class Guard(NamedTuple):

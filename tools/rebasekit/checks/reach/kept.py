@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rebasekit.facts.settings import Settings
 
-_REVISION = 11  # raise when the same facts give another answer: kept answers of older revisions are not used
+_REVISION = 12  # raise when the same facts give another answer: kept answers of older revisions are not used
 
 
 class Keeper(Protocol):
