@@ -119,6 +119,17 @@ def test_damaged_rows_are_read_again(tmp_path: Path) -> None:
     assert facts.definitions("Pool")
 
 
+def _open(folder: Path) -> None:
+    Database(folder).close()
+
+
+def test_several_processes_make_the_database_at_once(tmp_path: Path) -> None:
+    """Rounds enough that one in twenty that goes wrong is seen."""
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        for number in range(100):
+            pool.map(_open, [tmp_path / str(number)] * 4, chunksize=1)
+
+
 def _fill(cache: str, root: str, result: object) -> None:
     facts = open_facts(Path(cache), DirectoryTree(Path(root)), SETTINGS)
     result.put(len(facts.definitions("Pool")))  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
+import time
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -54,7 +55,7 @@ class Database:
         raise StateError(f"the facts in `{self.path}` cannot be rebuilt", hint=f"rm {self.path}")
 
     def _usable(self, connection: sqlite3.Connection) -> bool:
-        connection.execute("pragma journal_mode=wal")
+        _use_wal(connection)
         connection.execute("pragma synchronous=normal")
         if connection.execute("select count(*) from sqlite_master where name = 'meta'").fetchone()[0]:
             row = connection.execute("select schema from meta").fetchone()
@@ -131,6 +132,19 @@ class Database:
         """Drop facts, to be read again."""
         with _transaction(self._connection):
             self._connection.executemany("delete from blob where id = ?", ((blob,) for blob in blobs))
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log, as often as it takes: SQLite does not wait for a second one who does so at once."""
+    end = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("pragma journal_mode=wal")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 @contextlib.contextmanager
