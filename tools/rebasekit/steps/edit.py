@@ -43,10 +43,9 @@ def edit(
     result = placed_series(space, upto(space.series, patch), tag, progress)
     branch = f"rebasekit-edit/{patch}/{tag}"
     write_branch(space, result, branch)
-    space.store.clone_for_editing(branch, folder, tag)
     told = header if header and new else {}
     tree = begun(space, Worktree(folder, str(space.root.resolve()), patch, tag.name, **told), result)
-    tree.save()
+    space.store.clone_for_editing(branch, folder, tag, lambda fresh: replace(tree, folder=fresh).save())
     note_folder(space, tree)
     return folder
 

@@ -55,11 +55,15 @@ def start(space: Workspace, name: str, *, tag: Tag | None = None, progress: Prog
     if Worktree.at(folder) is None or not folder.is_dir():
         branch = f"rebasekit-resolve/{hunk.name}/{tag}"
         write_branch(space, result, branch)
-        space.store.clone_for_editing(branch, folder, tag)
-        mark(folder, placement)
         key = placement.conflict.key if placement.conflict else ""
         base = space.store.commit(branch)
-        Worktree(folder, str(space.root.resolve()), hunk.patch, tag.name, hunk.name, key=key, base=base).save()
+        tree = Worktree(folder, str(space.root.resolve()), hunk.patch, tag.name, hunk.name, key=key, base=base)
+
+        def ready(fresh: Path) -> None:
+            mark(fresh, placement)
+            replace(tree, folder=fresh).save()
+
+        space.store.clone_for_editing(branch, folder, tag, ready)
     marked = file.is_file() and bool(left(file.read_bytes(), b""))
     return Opened(task, file if file.is_file() else folder, marked, sides if sides.is_dir() else None)
 

@@ -7,7 +7,7 @@ written anew with each release and nothing relies on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rebasekit.errors import UsageError
@@ -108,13 +108,17 @@ class Store(Repository):
         """
         worktree.checkout(self.listings.entries(self.commit(revision)), self.objects, directory, paths)
 
-    def clone_for_editing(self, branch: str, directory: Path, tag: Tag | None = None) -> None:
+    def clone_for_editing(
+        self, branch: str, directory: Path, tag: Tag | None = None, ready: Callable[[Path], None] = lambda _: None
+    ) -> None:
         """Make a git worktree with `branch` checked out, and `tag` in it, that does not need the store any more.
+
+        `ready` writes what else belongs into it, in a folder of another name: it is there as a whole or not at all.
 
         Raises StateError when the directory is not empty or cannot be written, or there is no such branch.
         """
         self.commit(branch)
-        worktree.clone(self.git_dir, refs.branch_name(branch), tag, directory)
+        worktree.clone(self.git_dir, refs.branch_name(branch), tag, directory, ready)
 
     def verify(self) -> list[str]:
         """What git finds damaged in the store, one message each; nothing when it is whole. Takes seconds."""

@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rebasekit.errors import StateError
@@ -40,8 +40,8 @@ def checkout(entries: Mapping[str, Entry], objects: Objects, directory: Path, wa
                 file.write(content)
 
 
-def clone(git_dir: Path, ref: str, tag: Tag | None, directory: Path) -> None:
-    """A repository of its own with one branch, checked out, and the release's tag.
+def clone(git_dir: Path, ref: str, tag: Tag | None, directory: Path, ready: Callable[[Path], None]) -> None:
+    """A repository of its own with one branch, checked out, and the release's tag; `ready` gets it before it appears.
 
     GIT_DIR and GIT_WORK_TREE are given: below another checkout git would else find that one. The user's own
     configuration is left to work in it later, but not to convert the files.
@@ -57,6 +57,7 @@ def clone(git_dir: Path, ref: str, tag: Tag | None, directory: Path) -> None:
         fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok", "--", str(git_dir)]
         for args in ([*fetch, *wanted], ["reset", "--quiet", "--hard"], ["config", "core.autocrlf", "false"]):
             command.run(args, git_dir=repo, cwd=fresh, env=env)
+        ready(fresh)
 
 
 @contextlib.contextmanager
