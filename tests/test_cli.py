@@ -355,6 +355,24 @@ def test_executables_find_an_environment_with_the_dependencies(tmp_path):
     assert (done.returncode, done.stderr) == (3, "switched\n")
 
 
+def test_a_question_ends_with_its_answer(tmp_path):
+    source = COMMAND.replace("    print(", "    import atexit; atexit.register(print, 'taken down'); print(", 1)
+    told, asked = launch(tmp_path, "pathprint", source, "NAME"), launch(tmp_path, "reach", source, "NAME")
+    assert told.stdout.splitlines()[-1] == "taken down"
+    assert asked.stdout.splitlines()[-1].startswith("from ")
+    assert (asked.returncode, asked.stderr) == (3, "")
+
+
+def test_a_question_says_that_its_answer_could_not_be_written(tmp_path):
+    launch(tmp_path, "reach", COMMAND)
+    buffered = os.environ | {"PYTHONUNBUFFERED": ""}
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, tmp_path / "tools" / "reach"]
+        done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, env=buffered)
+    assert done.returncode not in (0, 3)
+    assert b"space left" in done.stderr and b"Traceback" not in done.stderr
+
+
 def test_all_executables_are_the_same():
     scripts = [path for path in (ROOT / "tools").iterdir() if path.is_file()]
     assert {path.read_bytes() for path in scripts} == {(ROOT / "tools" / "reach").read_bytes()}

@@ -23,7 +23,20 @@ def main(script: str) -> int:
             _Elsewhere.start()
     from rebasekit.cli import main as run
 
-    return run([verb, *sys.argv[1:]], prog=f"tools/{verb}")
+    code = run([verb, *sys.argv[1:]], prog=f"tools/{verb}")
+    if verb in _ALONE:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> None:
+    """End the process here: taking down what was unpacked, one object after the other, takes as long as an answer."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return  # Python's own way out says what is wrong with the output
+    os._exit(code)
 
 
 class _Elsewhere:

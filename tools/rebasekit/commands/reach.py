@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from rebasekit.commands import _options, _where
@@ -72,7 +73,8 @@ def _kept(args: Namespace, brief: Brief, facts: Mapping[str, object]) -> dict[st
     commit, tag = _stored(args, brief)
     if commit is None or args.no_index or not folder.is_dir():
         return None
-    return recall(Parts(Database(folder), commit), Settings(brief.entries), args.name, facts, tag)
+    with closing(Parts(Database(folder), commit)) as parts:  # the process ends without closing anything by itself
+        return recall(parts, Settings(brief.entries), args.name, facts, tag)
 
 
 def _asked(args: Namespace, brief: Brief, facts: dict[str, object], console: Console) -> dict[str, Any]:
@@ -137,7 +139,8 @@ def _ask(
         return reach_unindexed(tree, settings, args.name, tag=tag, assume=assume)
     with console.task(f"reading {tag}", unit="files") as task:
         facts = open_facts(_where.cache(args) / "facts", tree, settings, stepper(task))
-    return reach(facts, args.name, tag=tag, assume=assume)
+    with closing(facts):
+        return reach(facts, args.name, tag=tag, assume=assume)
 
 
 def _assumed(texts: list[str]) -> dict[str, object]:
