@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +24,11 @@ class Memory:
         return self.trees[rev].get(path)
 
     def files(self, rev: str) -> dict[str, str]:
-        return dict.fromkeys(self.trees[rev], "")
+        return {path: hashlib.sha1(data).hexdigest() for path, data in self.trees[rev].items()}
+
+    def read_many(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        known = {hashlib.sha1(data).hexdigest(): data for tree in self.trees.values() for data in tree.values()}
+        return ((each, known[each]) for each in ids)
 
     def grep(self, rev: str, text: str, *, fixed: bool = True, suffix: str = ".py") -> list[tuple[str, int]]:
         wanted = re.compile(re.escape(text) if fixed else text)

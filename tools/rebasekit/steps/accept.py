@@ -81,7 +81,9 @@ def pin_hunks(
                 raise StateError(f"`{hunk.name}` is not meant for {tag}", hint=f"rebasekit show {hunk.name}")
             index, old = selected
             form = checks.looked(hunk, old, tag, placements[hunk.name])
-            if checks.holds_everywhere(hunk, index, form):
+            # where a scope may be another now, older releases have the other one
+            doubted = placements[hunk.name].outcome is Outcome.AMBIGUOUS
+            if not doubted and checks.holds_everywhere(hunk, index, form):
                 new, how = hunk.with_form(index, form), "its form"
             else:
                 new, how = with_variant(hunk, form, tag), "a form"

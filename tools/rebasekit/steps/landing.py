@@ -104,16 +104,16 @@ def _namesakes(trees: Trees, old: Landing, pin: Tag, tag: Tag) -> list[Landing]:
 def _look_alikes(trees: Trees, old: Landing, pin: Tag, tag: Tag) -> list[Landing]:
     """New scopes of the same last name elsewhere, and new scopes of the same file with the same body."""
     words = tokens(old.scope.text(old.source)) or []
-    tail = _tail(old.scope.name)
+    name = tail(old.scope.name)
     found = []
-    for file in dict.fromkeys([old.file, *trees.defining(tag, tail)[:40]]):
+    for file in dict.fromkeys([old.file, *trees.defining(tag, name)[:40]]):
         source, before = _read(trees, tag, file), _read(trees, pin, file)
         if source is None:
             continue
         identities = _identities(source)
         known, same = _labels(before), _identities(before)
         for scope in walk(module_scope(source)):
-            kept = _tail(scope.name) == tail
+            kept = tail(scope.name) == name
             if type(scope.node) is not type(old.scope.node) or not (kept or file == old.file):
                 continue
             # a twin whose twin is gone has another label, and is the same one
@@ -125,19 +125,19 @@ def _look_alikes(trees: Trees, old: Landing, pin: Tag, tag: Tag) -> list[Landing
     return sorted(found, key=lambda option: -option.likeness)
 
 
-def came_along(trees: Trees, old: str, file: str, scope: Scope, pin: Tag, tag: Tag) -> Scope | None:
+def came_along(trees: Trees, old: str, file: str, scope: Scope, pin: Tag, tag: Tag) -> Landing | None:
     """The same scope in another file at the pin, from which it is gone: then it moved here, and is nothing new."""
     if not scope.name:
         before = trees.origin(pin, tag, file)
         source = _read(trees, pin, before) if before else None
-        return module_scope(source) if source else None
-    for other in dict.fromkeys([old, *trees.defining(pin, _tail(scope.name))]):
+        return Landing(before, source, module_scope(source)) if before and source else None
+    for other in dict.fromkeys([old, *trees.defining(pin, tail(scope.name))]):
         then = _read(trees, pin, other) if other != file else None
         stood = find(then, scope.label) if then else []
-        if stood:
+        if then and stood:
             now = _read(trees, tag, other)
             if now is None or not find(now, scope.label):
-                return stood[0]
+                return Landing(other, then, stood[0])
     return None
 
 
@@ -154,7 +154,7 @@ def _other_origin(trees: Trees, old: Landing, best: Landing, tag: Tag) -> str:
             continue
         if any(identity in known.values() for known in there):
             continue
-        bonus = 0.2 if _tail(scope.name) == _tail(best.scope.name) else 0.0
+        bonus = 0.2 if tail(scope.name) == tail(best.scope.name) else 0.0
         if _likeness(words, scope, old.source) + bonus > best.likeness - MARGIN:
             return scope.label
     return ""
@@ -192,7 +192,8 @@ def _module_options(trees: Trees, old: Landing, pin: Tag, tag: Tag) -> list[Land
     return [Landing(file, source, module_scope(source), True)] if file and source else []
 
 
-def _tail(name: str) -> str:
+def tail(name: str) -> str:
+    """The last part of a qualified name; empty for the module."""
     return parse_name(name)[-1][0] if name else ""
 
 

@@ -73,7 +73,7 @@ def statement_moved(trees: Trees, trial: Trial, old: Landing, new: Landing, tag:
             for candidate in candidates(scope):
                 if _same(candidate.node, wanted.node):
                     stood = came_along(trees, old.file, file, scope, pin, tag)
-                    if stood and _holds(stood, wanted.node):
+                    if stood and _holds(stood.scope, wanted.node):
                         continue
                     neighbour = _neighbour(wanted, candidate, new.scope)
                     landing = Landing(file, source, scope, True)

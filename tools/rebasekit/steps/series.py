@@ -17,8 +17,9 @@ from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag, in_range
 from rebasekit.steps import dependent
 from rebasekit.steps.moves import Moves
+from rebasekit.steps.placing.farther import farther
 from rebasekit.steps.placing.place import place
-from rebasekit.steps.placing.question import Placed, Question
+from rebasekit.steps.placing.question import Farther, Placed, Question, Succession
 from rebasekit.steps.trees import Trees
 
 _Bytes = bytes  # a method of `Tree` has that name
@@ -101,30 +102,50 @@ def place_series(
 ) -> Outcomes:
     """Place every hunk of the series on a tag. Never raises for a hunk: what went wrong is its placement."""
     placer = _Placer(series, tag, trees, pin_of, moves or Moves(), remembered)
-    stages = []
-    with progress.task(f"placing on {tag}", len(series.hunks()), "hunks") as task:
-        for patch in series.patches:
-            for hunk in patch.hunks:
-                placer.add(hunk)
-                task.advance()
-            stages.append(Stage(patch, placer.tree.bytes()))
-    return Outcomes(placer.finished(), tuple(stages), placer.tree)
+    outcomes = placer.placed(progress)
+    beyond = farther(trees, placer.successions)
+    if not placer.doubts(beyond):
+        return outcomes
+    return replace(placer, farther=beyond).placed(progress)
 
 
+@dataclass
 class _Placer:
-    def __init__(
-        self,
-        series: Series,
-        tag: Tag,
-        trees: Trees,
-        pin_of: Callable[[Form], Tag],
-        moves: Moves,
-        remembered: Remembered,
-    ) -> None:
-        self.series, self.tag, self.trees = series, tag, trees
-        self.pin_of, self.moves, self.remembered = pin_of, moves, remembered
-        self.tree = Tree(trees, tag)
-        self.placements: list[Placement] = []
+    """One pass over a series. `farther` are the files beyond a hunk's own in which its scope may have a rival."""
+
+    series: Series
+    tag: Tag
+    trees: Trees
+    pin_of: Callable[[Form], Tag]
+    moves: Moves
+    remembered: Remembered
+    farther: Mapping[str, Farther] = field(default_factory=dict)
+    tree: Tree = field(init=False)
+    placements: list[Placement] = field(init=False, default_factory=list)
+    successions: dict[str, Succession] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tree = Tree(self.trees, self.tag)
+
+    def placed(self, progress: Progress) -> Outcomes:
+        stages = []
+        with progress.task(f"placing on {self.tag}", len(self.series.hunks()), "hunks") as task:
+            for patch in self.series.patches:
+                for hunk in patch.hunks:
+                    self.add(hunk)
+                    task.advance()
+                stages.append(Stage(patch, self.tree.bytes()))
+        return Outcomes(self.finished(), tuple(stages), self.tree)
+
+    def doubts(self, beyond: Mapping[str, Farther]) -> bool:
+        """Whether a hunk that has its place loses it with a look at the files beyond."""
+        hunks = [hunk for hunk in self.series.hunks() if hunk.name in beyond]
+        asked = (replace(self._question(hunk, hunk.form_for(self.tag)[1]), farther=beyond[hunk.name]) for hunk in hunks)  # type: ignore[index]
+        return any(place(question, self.moves).placement.outcome.open for question in asked)
+
+    def _question(self, hunk: Hunk, form: Form) -> Question:
+        beyond = self.farther.get(hunk.name, Farther())
+        return Question(hunk, form, self.pin_of(form), self.tag, self.trees, beyond)
 
     def add(self, hunk: Hunk) -> None:
         selected = hunk.form_for(self.tag)
@@ -142,8 +163,10 @@ class _Placer:
             self.placements.append(self._unread(hunk, form, str(error)))
 
     def _add(self, hunk: Hunk, form: Form) -> Placement:
-        question = Question(hunk, form, self.pin_of(form), self.tag, self.trees)
+        question = self._question(hunk, form)
         placed = place(question, self.moves)
+        if placed.succession is not None:
+            self.successions[hunk.name] = placed.succession
         if placed.placement.outcome.open:
             known = self.remembered(placed.placement.conflict.key) if placed.placement.conflict else None
             if known is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,6 +17,8 @@ class Files(Protocol):
     def read(self, rev: str, path: str) -> bytes | None: ...
 
     def files(self, rev: str) -> dict[str, str]: ...
+
+    def read_many(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]: ...
 
     def grep(self, rev: str, text: str, *, fixed: bool = True, suffix: str = ".py") -> list[tuple[str, int]]: ...
 
@@ -51,6 +54,20 @@ class Trees:
 
     def exists(self, tag: Tag, path: str) -> bool:
         return path in self.files.files(tag.name)
+
+    def changed(self, pairs: Iterable[tuple[Tag, Tag]]) -> Iterator[tuple[list[tuple[Tag, str]], bytes]]:
+        """The Python files of the first tag of each pair that the second has not, or has otherwise.
+
+        Each content is read once, and not kept; it comes with the tags and paths that have it.
+        """
+        places: dict[str, dict[tuple[Tag, str], None]] = {}
+        for tag, against in pairs:
+            known = self.files.files(against.name)
+            for path, blob in self.files.files(tag.name).items():
+                if path.endswith(".py") and known.get(path) != blob:
+                    places.setdefault(blob, {})[tag, path] = None
+        for blob, data in self.files.read_many(places):
+            yield list(places[blob]), data
 
     def renamed(self, old: Tag, new: Tag, path: str) -> str | None:
         """Where git sees the file go between two tags."""

@@ -27,9 +27,12 @@ def place(question: Question, confirmed: moves.Moves) -> Placed:
     new = _new_landing(question, old, confirmed)
     if isinstance(new, Lost):
         return lost_scope(question, old, new)
-    if question.form.place in (Place.EDIT, Place.TEXT):
-        return doubted(question, old, edited(question, old, new))
-    return doubted(question, old, structural(question, old, new))
+    way = edited if question.form.place in (Place.EDIT, Place.TEXT) else structural
+    placed = way(question, old, new)
+    move = confirmed.find(question.form.file, question.form.scope, question.tag)
+    if move and (new.file, new.scope.label) == (move.target.file, move.target.scope):
+        return placed  # a person said so
+    return doubted(question, old, placed)
 
 
 def _old_landing(question: Question) -> Landing | None:

@@ -2,7 +2,8 @@
 
 `run` becomes `run_legacy` and a new `run` takes its place, or two twins change names: an anchor and a merge agree on
 the namesake, because it is so much alike. What tells is a scope that now is more like the old one than the namesake and
-was not so at the pin, or a scope of the pin that is gone and that the namesake is more like.
+was not so at the pin, or a scope of the pin that is gone and that the namesake is more like. The scope's own files are
+looked through each time, other files when `farther` has found that they hold the lines.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebasekit.edit.owned import Splice, spliced
-from rebasekit.edit.scopes import DEFINITIONS, Scope, find, module_scope, parse_name, walk
+from rebasekit.edit.scopes import DEFINITIONS, Scope, find, module_scope, walk
 from rebasekit.edit.source import Source, Unreadable
 from rebasekit.model.hunk import Place
 from rebasekit.model.placement import Outcome, Spot
 from rebasekit.model.tag import Tag
 from rebasekit.steps.crosscheck import Sides, plain
-from rebasekit.steps.landing import Landing
+from rebasekit.steps.landing import Landing, came_along, tail
 from rebasekit.steps.placing.conflicts import conflict_of
-from rebasekit.steps.placing.question import Placed, Question
+from rebasekit.steps.placing.question import Placed, Question, Succession
 from rebasekit.steps.placing.sides import with_hunk
 from rebasekit.steps.trial import Trial
 
@@ -35,7 +36,7 @@ def doubted(question: Question, old: Landing | None, placed: Placed) -> Placed:
     """The placement, or a question when another scope has a better claim."""
     answer = placed.placement
     moved = answer.outcome in (Outcome.SHIFTED, Outcome.RELOCATED)
-    if not moved or old is None or not old.scope.name or question.form.place in (Place.IMPORT, Place.TEXT):
+    if not moved or old is None or question.form.place in (Place.IMPORT, Place.TEXT):
         return placed
     source = _read(question, question.tag, answer.file)
     found = find(source, answer.scope) if source else []
@@ -43,13 +44,14 @@ def doubted(question: Question, old: Landing | None, placed: Placed) -> Placed:
         return placed
     new = Landing(answer.file, source, found[0])
     candidates: tuple[Spot, ...] = (Spot(answer.file, answer.scope, found[0].first),)
-    if spot := _heir(question, old, new):
-        candidates += (spot,)
-        reason = f"`{answer.scope}` may be another now: `{spot.scope}` has more of what it was"
+    if heir := _heir(question, old, new):
+        candidates += (heir.spot,)
+        reason = f"{_called(new)} may be another now: {_called(heir, new.file)} has more of what it was"
     elif twin := _forebear(question, old, new):
-        reason = f"`{answer.scope}` may be what `{twin}` was"
+        reason = f"{_called(new)} may be what {_called(twin, new.file)} was"
     else:
-        return placed
+        was, now = _lines(old.source, old.scope), _lines(source, new.scope)
+        return replace(placed, succession=Succession(question.pin, question.tag, (old.file, new.file), was, now))
     with_ours = with_hunk(question.form, old)
     ours = with_ours.after if isinstance(with_ours, Trial) else with_ours or question.form.lines
     sides = Sides.of(old.scope.text(old.source), ours, new.scope.text(source))
@@ -69,55 +71,76 @@ def _with_splices(new: Landing, placed: Placed) -> str:
     return plain(spliced(new.scope.text(new.source), inside))
 
 
-def _heir(question: Question, old: Landing, found: Landing) -> Spot | None:
+def _called(landing: Landing, home: str | None = None) -> str:
+    """A scope by its name, with the file where that is another one."""
+    if not landing.scope.name:
+        return f"`{landing.file}`"
+    return f"`{landing.scope.label}`" + (f" in `{landing.file}`" if landing.file != (home or landing.file) else "")
+
+
+def _heir(question: Question, old: Landing, found: Landing) -> Landing | None:
     """Another scope that became more like the old one than the found one is."""
-    was = _lines(old.source, old.scope)
-    if sum(was.values()) < _FEWEST:
+    was, here = _lines(old.source, old.scope), _lines(found.source, found.scope)
+    if was.total() < _FEWEST:
         return None
-    likeness = _likeness(was, _lines(found.source, found.scope))
-    for file, source, scope in _others(question, question.tag, old, found, found.scope):
-        now = _likeness(was, _lines(source, scope))
-        if now < _ALIKE or now <= likeness:
+    likeness = _likeness(was, here)
+    for other in _others(question, question.tag, old, found, found.scope):
+        now = _likeness(was, _lines(other.source, other.scope))
+        if now < _least(other, old, found, was - here) or now <= likeness:
             continue
-        if now > _most(was, _read(question, question.pin, file), scope.label):
-            return Spot(file, scope.label, scope.first)
+        if now > _most(question, was, other, question.pin, old):
+            return other
     return None
 
 
-def _forebear(question: Question, old: Landing, found: Landing) -> str:
-    """The label of another scope at the pin that the found one is more like than the old one, and that went."""
-    here = _lines(found.source, found.scope)
-    if sum(here.values()) < _FEWEST:
-        return ""
-    likeness = _likeness(here, _lines(old.source, old.scope))
-    renamed = parse_name(found.scope.name)[-1][0] != parse_name(old.scope.name)[-1][0]
-    for file, source, scope in _others(question, question.pin, old, found, old.scope):
-        then = _likeness(here, _lines(source, scope))
-        if then < _ALIKE or then < likeness or (then == likeness and not renamed):
+def _forebear(question: Question, old: Landing, found: Landing) -> Landing | None:
+    """Another scope at the pin that the found one is more like than the old one, and that went."""
+    was, here = _lines(old.source, old.scope), _lines(found.source, found.scope)
+    if here.total() < _FEWEST:
+        return None
+    likeness = _likeness(here, was)
+    renamed = tail(found.scope.name) != tail(old.scope.name)
+    for other in _others(question, question.pin, old, found, old.scope):
+        lines = _lines(other.source, other.scope)
+        then = _likeness(here, lines)
+        beyond = other.file not in (old.file, found.file)
+        if then < _least(other, old, found, here - was) or then < likeness:
+            continue
+        if then == likeness and (beyond or not renamed):
             continue
         # a new name may be a copy's; a name that was there tells more than the likeness to a twin that still is
-        if renamed or then > _most(_lines(source, scope), _read(question, question.tag, file), scope.label):
-            return scope.label
-    return ""
+        if renamed or then > _most(question, lines, other, question.tag, found):
+            return other
+    return None
 
 
-def _others(
-    question: Question, tag: Tag, old: Landing, found: Landing, own: Scope
-) -> Iterator[tuple[str, Source, Scope]]:
-    """Scopes of the same kind and about the same length in both files; other files would take longer than placing."""
+def _least(other: Landing, old: Landing, found: Landing, changed: Counter[str]) -> float:
+    """How alike a rival has to be: one in a file beyond to the line, when the scope has all the lines that it had."""
+    return _ALIKE if changed or other.file in (old.file, found.file) else 1.0
+
+
+def _others(question: Question, tag: Tag, old: Landing, found: Landing, own: Scope) -> Iterator[Landing]:
+    """Scopes of the same kind and about the same length, in both files and in those that hold the lines."""
     length = own.last - own.first
-    for file in dict.fromkeys((old.file, found.file)):
+    beyond = question.farther.heirs if tag == question.tag else question.farther.forebears
+    for file in dict.fromkeys((old.file, found.file, *beyond)):
         source = _read(question, tag, file)
         for scope in walk(module_scope(source)) if source else ():
             near = length <= 3 * (scope.last - scope.first) <= 9 * length
             if near and type(scope.node) is type(own.node) and scope.node is not own.node:
-                yield file, source, scope  # type: ignore[misc]
+                yield Landing(file, source, scope)  # type: ignore[arg-type]
 
 
-def _most(lines: Counter[str], source: Source | None, label: str) -> float:
-    """How much the scope of that label is like these lines; nothing when there is none."""
-    found = find(source, label) if source is not None else []
-    return max((_likeness(lines, _lines(source, scope)) for scope in found), default=0.0)  # type: ignore[arg-type]
+def _most(question: Question, lines: Counter[str], other: Landing, tag: Tag, home: Landing) -> float:
+    """How much the other scope is like these lines on the tag, under its name or where it came from or went to."""
+    source = _read(question, tag, other.file)
+    stood = [Landing(other.file, source, scope) for scope in find(source, other.scope.label)] if source else []
+    most = max((_likeness(lines, _lines(one.source, one.scope)) for one in stood), default=0.0)
+    if not stood:
+        tags = (question.pin, question.tag) if tag == question.pin else (question.tag, question.pin)
+        moved = came_along(question.trees, home.file, other.file, other.scope, *tags)
+        most = _likeness(lines, _lines(moved.source, moved.scope)) if moved else most
+    return most
 
 
 def _read(question: Question, tag: Tag, file: str) -> Source | None:
@@ -140,5 +163,5 @@ def _lines(source: Source, scope: Scope) -> Counter[str]:
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
     """How much of two bodies is the same lines, 0 … 1."""
-    total = sum(one.values()) + sum(other.values())
-    return 2 * sum((one & other).values()) / total if total else 0.0
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0

@@ -1,0 +1,17 @@
+import sys
+import os
+
+
+class Fast:
+    total = 0
+
+    def go(self, x):
+        """Do it."""
+        log("start")
+        y = x + 1
+        counted(y)
+        key = "fast"
+        self.total += y
+        if y > 3:
+            self.flag = True
+        return y

@@ -1,0 +1,5 @@
+LIMITS = {"slow": 1}
+load(LIMITS)
+key = "slow"
+register(key, LIMITS)
+check(key)

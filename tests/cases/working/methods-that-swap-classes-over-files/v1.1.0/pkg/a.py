@@ -1,0 +1,25 @@
+import os
+
+
+class Fast:
+    total = 0
+
+    def start(self, x):
+        """Do it."""
+        log("start")
+        y = x + 1
+        key = "begin"
+        self.total += y
+        if y > 3:
+            self.flag = True
+        return y
+
+    def go(self, x):
+        """Do it."""
+        log("start")
+        y = x + 1
+        key = "slow"
+        self.total += y
+        if y > 3:
+            self.flag = True
+        return y

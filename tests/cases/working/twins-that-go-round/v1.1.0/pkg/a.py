@@ -1,0 +1,12 @@
+import os
+
+
+def fast(self, x):
+    """Do it."""
+    log("start")
+    y = x + 1
+    key = "other"
+    self.total += y
+    if y > 3:
+        self.flag = True
+    return y
