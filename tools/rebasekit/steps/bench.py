@@ -35,7 +35,7 @@ class Bench:
     trees: Trees = field(init=False)
 
     def __post_init__(self) -> None:
-        self.trees = Trees(self.space.store)
+        self.trees = Trees.of(self.space.store, self.space.cache)
         self._moves = Moves(load_moves(self.space.root))
         self._known = {k: r.form for k, r in load_resolutions(self.space.root, check=check_pattern).items()}
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from rebasekit.edit.source import Source, Unreadable
 from rebasekit.model.tag import Tag
+from rebasekit.steps.searched import Searched
 
 
 class Files(Protocol):
@@ -17,6 +19,8 @@ class Files(Protocol):
     def read(self, rev: str, path: str) -> bytes | None: ...
 
     def files(self, rev: str) -> dict[str, str]: ...
+
+    def commit(self, rev: str) -> str: ...
 
     def read_many(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]: ...
 
@@ -27,12 +31,22 @@ class Files(Protocol):
 
 @dataclass
 class Trees:
-    """Sources by tag and path. `source` raises Unreadable; a file that is not there is None."""
+    """Sources by tag and path. `source` raises Unreadable; a file that is not there is None.
+
+    `searched` keeps what was found in files that changed.
+    """
 
     files: Files
+    searched: Searched = field(default_factory=Searched)
     _renames: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     _data: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
     _found: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    _commits: dict[Tag, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, files: Files, cache: Path) -> Trees:
+        """Trees that remember in the cache what was found in files that changed."""
+        return cls(files, Searched(cache / "rivals"))
 
     def data(self, tag: Tag, path: str) -> bytes | None:
         key = (tag.name, path)
@@ -54,6 +68,12 @@ class Trees:
 
     def exists(self, tag: Tag, path: str) -> bool:
         return path in self.files.files(tag.name)
+
+    def commit(self, tag: Tag) -> str:
+        """The id of a tag's commit, which says all that is in it."""
+        if tag not in self._commits:
+            self._commits[tag] = self.files.commit(tag.name)
+        return self._commits[tag]
 
     def changed(self, pairs: Iterable[tuple[Tag, Tag]]) -> Iterator[tuple[list[tuple[Tag, str]], bytes]]:
         """The Python files of the first tag of each pair that the second has not, or has otherwise.

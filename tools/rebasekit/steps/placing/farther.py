@@ -2,14 +2,16 @@
 
 Twins in two files may change places as twins in one file do. To read every changed file as Python would take longer
 than placing, and to search the tree once for every scope as well; whether a line is among a file's lines is quick, for
-all scopes at once. Only what then looks promising is read by `rivals`.
+all scopes at once, and asked once. Only what then looks promising is read by `rivals`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from rebasekit.model.tag import Tag
@@ -21,22 +23,24 @@ _LARGE = 4_000_000  # bytes: to take such a file apart takes memory
 
 @dataclass(frozen=True)
 class _Body:
-    """Lines that are looked for on a tag, and were not there on another; `near` are the files that need no search."""
+    """Lines that are looked for on a tag, and were not there on another; `telling` is the line that has to be there."""
 
-    name: str
     lines: Counter[bytes]
     telling: bytes
     tag: Tag
     against: Tag
-    near: tuple[str, str]
 
     @classmethod
-    def of(
-        cls, name: str, lines: Counter[str], other: Counter[str], tags: tuple[Tag, Tag], near: tuple[str, str]
-    ) -> _Body:
+    def of(cls, lines: Counter[str], other: Counter[str], tag: Tag, against: Tag) -> _Body:
         """The line that has to be there is the longest that the other body has not."""
         telling = max(lines - other or lines, key=len, default="")
-        return cls(name, Counter({line.encode(): n for line, n in lines.items()}), telling.encode(), *tags, near)
+        return cls(Counter({line.encode(): count for line, count in lines.items()}), telling.encode(), tag, against)
+
+    @cached_property
+    def key(self) -> str:
+        """What the answer depends on beside the two releases."""
+        lines = (b"%d %s" % (count, line) for line, count in sorted(self.lines.items()))
+        return hashlib.sha256(b"\n".join((self.telling, *lines))).hexdigest()[:32]
 
     def may_stand_in(self, data: bytes, before: bytes) -> bool:
         """Whether a file has enough of the lines for a scope in it to be this body, and had fewer.
@@ -50,37 +54,47 @@ class _Body:
 
 def farther(trees: Trees, successions: Mapping[str, Succession]) -> dict[str, Farther]:
     """For each name the files in which another scope may have a better claim; names without any are left out."""
-    heirs = [_Body.of(n, s.was, s.now, (s.tag, s.pin), s.files) for n, s in successions.items()]
-    forebears = [_Body.of(n, s.now, s.was, (s.pin, s.tag), s.files) for n, s in successions.items()]
-    found = _holding(trees, [*heirs, *forebears])
+    heirs = {name: _Body.of(s.was, s.now, s.tag, s.pin) for name, s in successions.items()}
+    forebears = {name: _Body.of(s.now, s.was, s.pin, s.tag) for name, s in successions.items()}
+    _search(trees, [*heirs.values(), *forebears.values()])
     result = {}
     for name, one in successions.items():
-        files = Farther(tuple(found.get((name, one.tag), ())), tuple(found.get((name, one.pin), ())))
+        found = (_known(trees, body).get(body.key, ()) for body in (heirs[name], forebears[name]))
+        files = Farther(*(tuple(path for path in paths if path not in one.files) for paths in found))
         if files != Farther():
             result[name] = files
     return result
 
 
-def _holding(trees: Trees, bodies: list[_Body]) -> dict[tuple[str, Tag], list[str]]:
-    """The files in which each body may stand, by its name and tag."""
+def _known(trees: Trees, body: _Body) -> dict[str, list[str]]:
+    return trees.searched.of((trees.commit(body.tag), trees.commit(body.against)))
+
+
+def _search(trees: Trees, bodies: list[_Body]) -> None:
+    """Find the files in which each body may stand, unless that is known."""
+    new = {(b.tag, b.against, b.key): b for b in bodies if b.telling and b.key not in _known(trees, b)}
     telling: dict[bytes, list[_Body]] = {}
-    for body in bodies:
-        if body.telling:
-            telling.setdefault(body.telling, []).append(body)
-    found: dict[tuple[str, Tag], list[str]] = {}
-    for places, data in trees.changed(dict.fromkeys((b.tag, b.against) for b in bodies)):
-        if len(data) > _LARGE and not any(line in data for line in telling):
-            continue
-        lines = data.split(b"\n")
-        if telling.keys().isdisjoint(map(bytes.strip, lines)):
-            continue
-        hits = telling.keys() & set(map(bytes.strip, lines))
-        for body, (tag, path) in product((b for line in sorted(hits) for b in telling[line]), places):
-            if tag == body.tag and path not in body.near:
-                before = trees.data(body.against, path) or b""
-                if body.may_stand_in(data, before):
-                    found.setdefault((body.name, tag), []).append(path)
-    return found
+    for body in new.values():
+        telling.setdefault(body.telling, []).append(body)
+    found: dict[tuple[Tag, Tag], dict[str, list[str]]] = {}
+    for tag, against, key in new:
+        found.setdefault((tag, against), {})[key] = []
+    for places, data in trees.changed(found):
+        for body, (tag, path) in product(_told(data, telling), places):
+            if tag == body.tag and body.may_stand_in(data, trees.data(body.against, path) or b""):
+                found[tag, body.against][body.key].append(path)
+    for (tag, against), answers in found.items():
+        trees.searched.add((trees.commit(tag), trees.commit(against)), answers)
+
+
+def _told(data: bytes, telling: Mapping[bytes, list[_Body]]) -> list[_Body]:
+    """The bodies whose telling line is in a file."""
+    if len(data) > _LARGE and not any(line in data for line in telling):
+        return []
+    lines = data.split(b"\n")
+    if telling.keys().isdisjoint(map(bytes.strip, lines)):
+        return []
+    return [body for line in sorted(telling.keys() & set(map(bytes.strip, lines))) for body in telling[line]]
 
 
 def _counted(data: bytes, wanted: Counter[bytes]) -> Counter[bytes]:
