@@ -118,7 +118,7 @@ def carry(
     clock, chosen = Clock(), space.only(only) if series is None else series
     with clock.step("store"):
         space.ensure(_tags(chosen, tag, start), progress)
-    trees = Trees(space.store)
+    trees = Trees.of(space.store, space.cache)
     moves, known = Moves(load_moves(space.root)), load_resolutions(space.root, check=check_pattern)
 
     def remembered(key: str) -> Form | None:
