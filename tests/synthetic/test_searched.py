@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from rebasekit.model.hunk import Form, Hunk, Patch, Place, Series, UpstreamSource
 from rebasekit.model.tag import Tag
+from rebasekit.steps.placing.farther import farther
+from rebasekit.steps.placing.question import Farther, Succession
 from rebasekit.steps.searched import Searched
 from rebasekit.steps.series import place_series
 from rebasekit.steps.trees import Trees
@@ -103,3 +106,21 @@ def test_a_large_file_is_taken_apart_only_when_it_has_the_line() -> None:
     for more, expected in ((b"", "shifted"), (twin("go", "one").encode(), "ambiguous")):
         files = Memory({OLD.name: BEFORE, NEW.name: {**EDITED, "large.py": large + more}})
         assert outcomes(files, Searched(), "y = x + 1") == [expected]
+
+
+def looked(files: Memory) -> list[Farther]:
+    """Where a rival of `run` in `a.py` would be looked for."""
+    was, now = (Counter(twin("run", key).replace("    ", "").splitlines()[1:]) for key in ("one", "two"))
+    asked = {"h": Succession(OLD, NEW, ("a.py", "a.py"), was, now)}
+    return list(farther(Trees(files), asked).values())
+
+
+def test_only_files_that_came_to_hold_the_lines_are_looked_at() -> None:
+    old, new = BEFORE, SWAPPED
+    assert looked(Memory({OLD.name: old, NEW.name: new})) == [Farther(("b.py",), ("b.py",))]
+    more = {"c.py": twin("have", "one").encode(), "d.py": twin("had", "two").encode()}
+    changed = {path: data + b"\n# more\n" for path, data in more.items()}
+    assert looked(Memory({OLD.name: old | more, NEW.name: new | changed})) == [Farther(("b.py",), ("b.py",))]
+    assert looked(Memory({OLD.name: old, NEW.name: new | more})) == [Farther(("b.py", "c.py"), ("b.py",))]
+    unlike = {"c.py": twin("new", "other").encode(), "d.py": b'key = "one"\n'}
+    assert looked(Memory({OLD.name: old, NEW.name: new | unlike})) == [Farther(("b.py",), ("b.py",))]
