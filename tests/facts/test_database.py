@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rebasekit.errors import StateError
 from rebasekit.facts.database import Database
 from rebasekit.facts.gather import gather
 from rebasekit.facts.query import open_facts
@@ -109,16 +110,34 @@ def test_other_schema_is_rebuilt(tmp_path: Path) -> None:
     assert open_facts(tmp_path / "cache", tree, SETTINGS).definitions("Pool")
 
 
-def test_damaged_rows_are_read_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", ["outline", "rest"])
+def test_damaged_rows_are_read_again(half: str, tmp_path: Path) -> None:
     tree = write(tmp_path / "v1", FILES)
     open_facts(tmp_path / "cache", tree, SETTINGS)
     with sqlite3.connect(tmp_path / "cache/facts.sqlite") as connection:
-        connection.execute("update blob set data = x'00'")
+        connection.execute(f"update blob set {half} = x'00'")
         connection.execute("delete from link")
     connection.close()
     facts = open_facts(tmp_path / "cache", tree, SETTINGS)
     assert not facts.unread
-    assert facts.definitions("Pool")
+    (pool,) = facts.definitions("Pool")
+    assert len(facts.program.scope(pool).digest) == 20
+
+
+@pytest.mark.parametrize(("half", "named"), [("outline", False), ("rest", True)])
+def test_a_row_damaged_since_it_was_linked_is_no_empty_file(half: str, named: bool, tmp_path: Path) -> None:
+    tree = write(tmp_path / "v1", FILES)
+    open_facts(tmp_path / "cache", tree, SETTINGS).close()
+    with sqlite3.connect(tmp_path / "cache/facts.sqlite") as connection:
+        connection.execute(f"update blob set {half} = x'00'")
+    connection.close()
+    facts = open_facts(tmp_path / "cache", tree, SETTINGS)
+    (pool,) = facts.definitions("Pool")
+    if named:  # what most questions read stands in the outline
+        assert facts.dotted(pool) == "app.pool.Pool"
+        assert facts.program.reads(0) == ((), ())
+    with pytest.raises(StateError, match="are damaged"):
+        _ = facts.program.scope(pool).digest
 
 
 OPEN = """

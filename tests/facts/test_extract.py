@@ -8,15 +8,16 @@ import textwrap
 import pytest
 
 from rebasekit.facts.extract import extract
+from rebasekit.facts.file import FileFacts, module_name, module_names
 from rebasekit.facts.parse import Unread
-from rebasekit.facts.program import FileFacts
+from rebasekit.facts.program import Program
 
 
 def facts(source: str | bytes) -> FileFacts:
     data = source if isinstance(source, bytes) else textwrap.dedent(source).encode()
     packed = extract(data)
     assert not isinstance(packed, Unread), packed
-    return FileFacts(0, "app/work.py", packed)
+    return FileFacts(0, "app/work.py", *packed)
 
 
 def guards_of_call(file: FileFacts, callee: str) -> list[tuple[str, bool]]:
@@ -55,6 +56,24 @@ def test_scopes_spans_and_signature() -> None:
     assert (run.parameters[1].annotation, run.result, run.flags) == ('"A | None"', "A", "ad")
     assert file.body(1).assigns[0][2:] == ("size", ("v", 3), "int", "3")
     assert "A" not in file.body(1).loads
+
+
+def test_a_name_that_a_function_binds_is_kept_with_what_it_reads() -> None:
+    file = facts(
+        "import os\nclass A:\n    x = 1\n    def run(self, *rest):\n        import sys as s\n        y = s.z = 2\n"
+    )
+    assert [file.scope(at).bound for at in range(3)] == [("A", "os"), ("run", "x"), ("rest", "s", "self", "y")]
+    assert [file.heads[at][10] for at in range(3)] == [" A os ", " run x ", None]
+    assert [i.alias for i in file.scope(2).imports] == ["s"]
+
+
+def test_every_scope_has_its_own_digest_and_parameters() -> None:
+    file = facts("def f(a): ...\nclass A:\n    def g(self, b=A): ...\n")
+    digests = [file.scope(at).digest for at in range(4)]
+    assert len(set(digests)) == 4
+    assert {len(digest) for digest in digests} == {20}
+    assert digests[1] == hashlib.blake2b(b"def f(a): ...", digest_size=10).hexdigest()
+    assert [[p.name for p in file.scope(at).parameters] for at in range(4)] == [[], ["a"], [], ["self", "b"]]
 
 
 def test_digest_follows_the_text_of_the_span() -> None:
@@ -211,9 +230,39 @@ def test_a_digest_is_of_the_text_of_its_lines(newline: str, end: str) -> None:
 def test_what_was_let_go_is_decoded_again() -> None:
     file = facts("x = Pool()\nif x:\n    x.run(1)\n")
     before = file.body(0), file.guards(1), file.globals
+    assert file.decoded()
     file.forget()
+    assert not file.decoded()
     assert (file.body(0), file.guards(1), file.globals) == before
-    assert not file._packed[1]  # chains are not decoded twice
+    assert not file._read_part  # chains are not decoded twice
+
+
+def test_scopes_that_are_packed_together_keep_apart() -> None:
+    text = "".join(f"def f{n}(p{n}):\n    x{n} = g{n}(p{n})\n    return r{n}()\n" for n in range(50))
+    file = facts(text)
+    for at in (50, 1, 17, 16, 15, 33, 32, 50):
+        n, body = at - 1, file.body(at)
+        assert file.scope(at).bound == (f"p{n}", f"x{n}")
+        assert [p.name for p in file.scope(at).parameters] == [f"p{n}"]
+        assert [c.callee for c in body.calls] == [f"g{n}", f"r{n}"]
+        assert [(a.target, a.value) for a in body.assigns] == [(f"x{n}", ("r", f"g{n}"))]
+        assert [r.value for r in body.returns] == [("r", f"r{n}")]
+        file.forget()
+
+
+@pytest.mark.parametrize(
+    ("paths", "modules"),
+    [
+        (["a.py", "a/__init__.py", "a/b.py"], {"a": 1, "a.b": 2}),
+        (["a/b.py", "a/b/__init__.py", "a.b.py"], {"a.b": 1}),
+        (["__init__.py", "py.py", "x.py.py"], {"": 0, "py": 1, "x.py": 2}),
+        (["a.__init__.py", "b/__init__/__init__.py", "py/py.py"], {"a": 0, "b.__init__": 1, "py.py": 2}),
+        ([], {}),
+    ],
+)
+def test_modules_of_a_tree(paths: list[str], modules: dict[str, int]) -> None:
+    assert module_names(paths) == list(map(module_name, paths))
+    assert Program(paths, [0] * len(paths), lambda index: FileFacts(index, paths[index], b""), {}).modules == modules
 
 
 def test_a_glance_lets_go_only_of_what_it_decoded_itself() -> None:

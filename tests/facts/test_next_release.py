@@ -42,7 +42,7 @@ def seen(facts: Facts) -> dict[str, Any]:
         "mentioned": {word: [names[scope] for scope in facts.mentions(word)] for word in words},
         "declared": {word: [names[scope] for scope in facts.declarations(word)] for word in words},
         "bases": {
-            names[c]: ([names[b] for b in link.bases], link.external) for c, link in facts.hierarchy.links.items()
+            names[c]: ([names[b] for b in bases], outside) for c, (bases, outside) in facts.hierarchy.links.items()
         },
         "live": {name: facts.liveness(scope) for scope, name in names.items()},
         "chains": {name: [(names[s], line) for s, line in facts.chain(scope)] for scope, name in names.items()},

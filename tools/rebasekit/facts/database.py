@@ -17,10 +17,11 @@ from pathlib import Path
 from rebasekit.errors import StateError
 
 # Raise when the shape of any record changes; marshal's own format changes with Python's version.
-SCHEMA = "17-" + ".".join(map(str, sys.version_info[:2]))
+SCHEMA = "18-" + ".".join(map(str, sys.version_info[:2]))
 _TABLES = """
 create table if not exists meta (schema text not null);
-create table if not exists blob (id text primary key, unread text, crc integer not null, data blob not null);
+create table if not exists blob (id text primary key, unread text, outline_crc integer not null, outline blob not null,
+                                 rest_crc integer not null, rest blob not null);
 create table if not exists link (tree text not null, part text not null, crc integer not null, data blob not null,
                                  primary key (tree, part));
 create table if not exists tree (key text primary key, linked integer not null);
@@ -80,24 +81,41 @@ class Database:
         known = {row[0] for row in self._connection.execute("select id from blob")}
         return [blob for blob in dict.fromkeys(blobs) if blob not in known]
 
-    def add_blobs(self, rows: Iterable[tuple[str, str | None, bytes]]) -> None:
-        """Keep facts: blob id, why it is unread (or None), packed facts."""
+    def add_blobs(self, rows: Iterable[tuple[str, str | None, bytes, bytes]]) -> None:
+        """Keep facts: blob id, why it is unread (or None), outline (of an unread one its words), the rest."""
         with _transaction(self._connection):
             self._connection.executemany(
-                "insert or replace into blob values (?, ?, ?, ?)",
-                ((blob, unread, zlib.crc32(data), data) for blob, unread, data in rows),
+                "insert or replace into blob values (?, ?, ?, ?, ?, ?)",
+                (
+                    (blob, unread, zlib.crc32(outline), outline, zlib.crc32(rest), rest)
+                    for blob, unread, outline, rest in rows
+                ),
             )
 
-    def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, str | None, bytes]]:
+    def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, str | None, bytes, bytes]]:
         """Facts of `ids`, in any order; a row that is damaged is left out, as if it had never been read."""
         wanted = list(ids)
         for start in range(0, len(wanted), _CHUNK):
             part = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(part))
-            query = f"select id, unread, crc, data from blob where id in ({marks})"  # noqa: S608 - only "?" marks
-            for blob, unread, crc, data in self._connection.execute(query, part):
-                if zlib.crc32(data) == crc:
-                    yield blob, unread, data
+            query = f"select * from blob where id in ({marks})"  # noqa: S608 - only "?" marks
+            for blob, unread, crc, outline, rest_crc, rest in self._connection.execute(query, part):
+                if zlib.crc32(outline) == crc and zlib.crc32(rest) == rest_crc:
+                    yield blob, unread, outline, rest
+
+    def outline(self, blob: str) -> bytes:
+        """The outline of one file; of an unread one its words. StateError when it is gone or damaged."""
+        return self._half("select outline_crc, outline from blob where id = ?", blob)
+
+    def rest(self, blob: str) -> bytes:
+        """What is packed beside the outline, as `outline`."""
+        return self._half("select rest_crc, rest from blob where id = ?", blob)
+
+    def _half(self, query: str, blob: str) -> bytes:
+        for crc, data in self._connection.execute(query, (blob,)):
+            if zlib.crc32(data) == crc:
+                return bytes(data)
+        raise StateError(f"the facts in `{self.path}` are damaged", hint=f"rm {self.path}")
 
     def parts(self, tree: str, names: Iterable[str]) -> dict[str, bytes]:
         """Linked parts of a tree by name; missing or damaged ones are absent."""

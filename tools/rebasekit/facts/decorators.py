@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rebasekit.facts.program import FileFacts, Program
+from rebasekit.facts.file import FileFacts
+from rebasekit.facts.program import Program
 from rebasekit.facts.records import CLASS, FUNCTION, Ref
 from rebasekit.facts.resolve import Entity, Resolver
 
@@ -49,7 +50,7 @@ class Decorators:
             if decorator.rpartition(".")[2] not in _SAME
             and any(e.kind == "external" for e in self.resolver.chain(start, decorator))
         )
-        return f" {name} " not in head[10] and next(outside, None) is not None
+        return f" {name} " not in file.bound(local) and next(outside, None) is not None
 
     def _entity(self, entity: Entity) -> bool:
         if entity.kind in ("global", "local"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rebasekit.facts.program import FileFacts
+from rebasekit.facts.file import FileFacts
 from rebasekit.facts.records import CLASS, FUNCTION, Ref
 
 if TYPE_CHECKING:

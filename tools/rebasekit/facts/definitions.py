@@ -7,6 +7,7 @@ import hashlib
 from typing import Any
 
 from rebasekit.facts.expressions import ExpressionReader
+from rebasekit.facts.packed import DIGEST
 from rebasekit.facts.records import CLASS, FUNCTION, refers
 from rebasekit.facts.writer import ScopeWriter
 
@@ -28,7 +29,7 @@ class DefinitionReader(ExpressionReader):
         qualified = f"{parent.name}.{name}" if parent is not None and parent.name else name
         scope = ScopeWriter(kind, qualified, parent.index if parent is not None else -1, index, guard, span)
         text = self.source[self.starts[span[0] - 1] : self.starts[span[1]] - 1]
-        scope.digest = hashlib.blake2b(text, digest_size=10).hexdigest()
+        scope.digest = hashlib.blake2b(text, digest_size=DIGEST).digest()
         self.scopes.append(scope)
         return scope
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import marshal
-import zlib
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
 from rebasekit.facts.definitions import DefinitionReader, leaves
+from rebasekit.facts.packed import Packed, pack_file
 from rebasekit.facts.parse import Parsed, Unread, parse
 from rebasekit.facts.records import MODULE, SCRIPT, refers
 from rebasekit.facts.writer import ScopeWriter
@@ -233,7 +232,7 @@ _STATEMENTS: dict[type[Any], Callable[[FileReader, Any], None]] = {
 }
 
 
-def extract(data: bytes) -> bytes | Unread:
+def extract(data: bytes) -> Packed | Unread:
     """One file's facts, packed (see `records`); `FileFacts` unpacks it."""
     parsed = parse(data)
     if isinstance(parsed, Unread):
@@ -241,8 +240,7 @@ def extract(data: bytes) -> bytes | Unread:
     try:
         reader = FileReader(parsed)
         reader.drop_plain()
-        parts = (*zip(*[scope.pack() for scope in reader.scopes], strict=True), tuple(reader.guards))
-        return marshal.dumps(tuple([zlib.compress(marshal.dumps(part), 1) for part in parts]))
+        return pack_file([scope.pack() for scope in reader.scopes], reader.guards)
     except (RecursionError, MemoryError):
         return Unread("nesting: too deep to read")
     except ValueError as error:

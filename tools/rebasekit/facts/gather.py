@@ -16,7 +16,7 @@ from rebasekit.facts.parts import pack
 from rebasekit.facts.source import SourceTree
 
 Progress = Callable[[int, int], None]  # files done, files in all
-Row = tuple[str, str | None, bytes]
+Row = tuple[str, str | None, bytes, bytes]  # as `Database.add_blobs` takes them
 
 _BATCH = 60  # files per task: large enough to hide the pipe, small enough for a progress bar
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]+")
@@ -34,7 +34,9 @@ def read_batch(files: list[tuple[str, bytes]]) -> list[Row]:
     with paused():
         for blob, data in files:
             packed = extract(data)
-            rows.append((blob, packed.reason, pack_words(data)) if isinstance(packed, Unread) else (blob, None, packed))
+            rows.append(
+                (blob, packed.reason, pack_words(data), b"") if isinstance(packed, Unread) else (blob, None, *packed)
+            )
     return rows
 
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from rebasekit.facts.program import Program
 from rebasekit.facts.records import CLASS, Ref
 from rebasekit.facts.resolve import Resolver
 
-
-class ClassLinks(NamedTuple):
-    bases: tuple[int, ...]
-    external: tuple[str, ...]  # bases that are not in the tree, as written
+# Of one class: its bases, and those of them that are not in the tree, as written.
+Links = tuple[tuple[int, ...], tuple[str, ...]]
 
 
 class Hierarchy:
     """Links between classes by scope id."""
 
-    def __init__(self, links: dict[int, ClassLinks]) -> None:
+    def __init__(self, links: dict[int, Links], children: dict[int, list[int]] | None = None) -> None:
         self.links = links
-        self.children: dict[int, list[int]] = {}
-        for class_id, link in links.items():
-            for base in link.bases:
-                self.children.setdefault(base, []).append(class_id)
+        self.children = _children(links) if children is None else children
         self._orders: dict[int, tuple[int, ...]] = {}
         self._below: dict[int, list[int]] = {}
+
+    def bases(self, class_id: int) -> tuple[int, ...]:
+        """Direct bases that are in the tree; none of what is no class."""
+        return self.links[class_id][0] if class_id in self.links else ()
+
+    def outside(self, class_id: int) -> tuple[str, ...]:
+        """Direct bases that are not, as written."""
+        return self.links[class_id][1] if class_id in self.links else ()
 
     def order(self, class_id: int) -> tuple[int, ...]:
         """Python's method resolution order, without classes from outside the tree."""
@@ -35,7 +36,7 @@ class Hierarchy:
         return found
 
     def _merge(self, class_id: int) -> tuple[int, ...]:
-        bases = self.links[class_id].bases if class_id in self.links else ()
+        bases = self.bases(class_id)
         if len(bases) <= 1:
             return (class_id, *(self.order(bases[0]) if bases else ()))
         queues = [list(self.order(base)) for base in bases] + [list(bases)]
@@ -67,16 +68,24 @@ class Hierarchy:
 
     def external(self, class_id: int) -> set[str]:
         """Bases outside the tree, anywhere above."""
-        return {name for c in self.order(class_id) if c in self.links for name in self.links[c].external}
+        return {name for c in self.order(class_id) for name in self.outside(c)}
 
     def is_enum(self, class_id: int) -> bool:
         """Whether the class body itself makes instances."""
         return any(name.endswith(("Enum", "Flag")) for name in self.external(class_id))
 
 
+def _children(links: dict[int, Links]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for class_id, (bases, _outside) in links.items():
+        for base in bases:
+            found.setdefault(base, []).append(class_id)
+    return found
+
+
 def link_classes(program: Program, resolver: Resolver) -> Hierarchy:
     """Resolve every class's bases."""
-    links: dict[int, ClassLinks] = {}
+    links: dict[int, Links] = {}
     for index in range(len(program.paths)):
         file = program.file(index)
         for local, head in enumerate(file.heads):
@@ -90,7 +99,7 @@ def link_classes(program: Program, resolver: Resolver) -> Hierarchy:
                     bases.extend(found)
                     if not found:
                         external.append(text or "?")
-                links[start + local] = ClassLinks(tuple(dict.fromkeys(bases)), tuple(external))
+                links[start + local] = (tuple(dict.fromkeys(bases)), tuple(external))
     return Hierarchy(links)
 
 

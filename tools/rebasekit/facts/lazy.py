@@ -33,8 +33,8 @@ class LazyParts(Unkept):
     def read(self, part: str) -> Any:
         with paused():
             if part == "classes":
-                links = link_classes(self._program, Resolver(self._program)).links
-                return {key: tuple(link) for key, link in links.items()}
+                hierarchy = link_classes(self._program, Resolver(self._program))
+                return hierarchy.links, hierarchy.children
             if part == "defined":
                 return unpack_part(self._index["defined"])
             return unpack_part(settle(self._program, self._settings)[part])

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 
 from rebasekit.facts.collect import paused
 from rebasekit.facts.database import Database
+from rebasekit.facts.file import FileFacts
 from rebasekit.facts.gather import gather
 from rebasekit.facts.hierarchy import link_classes
-from rebasekit.facts.parts import BUCKETS, Linked, Names, Parts, bucket, bucket_part, pack, reach_part
-from rebasekit.facts.program import FileFacts, Program
+from rebasekit.facts.parts import BUCKETS, Linked, Names, Parts, bucket, bucket_part, pack, pack_open, reach_part
+from rebasekit.facts.program import Program
 from rebasekit.facts.reachability import Reachability
 from rebasekit.facts.records import CLASS, FUNCTION, MODULE
 from rebasekit.facts.resolve import Resolver
@@ -76,7 +77,7 @@ def link_tree(database: Database, tree: SourceTree, settings: Settings, progress
         # In this order: what reachability needs is freed before the index is built, so the peaks do not add up.
         parts = settle(program, settings)
         parts.update(index_names(program))
-        parts["program"] = pack(tuple(linked))
+        parts["program"] = pack_open(tuple(linked))
     database.set_parts(tree.key, parts)
     if progress:
         progress("linking", 1, 1)
@@ -90,8 +91,8 @@ def settle(program: Program, settings: Settings, roots: Iterable[int] = ()) -> d
     reached = Reachability(program, resolver, hierarchy, settings).run(roots)
     found = (bytes(reached.state), reached.parent.tobytes(), reached.line.tobytes())
     return {
-        "classes": pack({key: tuple(link) for key, link in hierarchy.links.items()}),
-        reach_part(settings): pack(found),
+        "classes": pack((hierarchy.links, hierarchy.children)),
+        reach_part(settings): pack_open(found),
     }
 
 
@@ -104,9 +105,9 @@ def load_program(database: Database, tree: SourceTree) -> tuple[Program, Linked]
         places.setdefault(listing[path], []).append(index)
     files: list[FileFacts | None] = [None] * len(paths)
     unread: dict[str, str] = {}
-    for blob, reason, data in database.blobs(places):
+    for blob, reason, outline, rest in database.blobs(places):
         for index in places.pop(blob):
-            files[index] = FileFacts(index, paths[index], data if reason is None else b"")
+            files[index] = FileFacts(index, paths[index], *((outline, rest) if reason is None else (b"", b"")))
             if reason is not None:
                 unread[paths[index]] = reason
     for indexes in places.values():

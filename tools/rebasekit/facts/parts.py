@@ -15,7 +15,7 @@ from rebasekit.facts.database import Database
 from rebasekit.facts.settings import Settings
 
 _REACHED = 9  # raise when the same facts make other scopes run: trees linked before are linked again
-BUCKETS = 512  # one bucket is what a query decodes: a few hundred names
+BUCKETS = 4096  # one bucket is what a query decodes: a few dozen names
 # Definitions of a name, scopes that mention it (packed), files whose modules or classes assign it.
 Row = tuple[tuple[int, ...], bytes, tuple[int, ...]]
 Names = dict[str, Row]
@@ -43,11 +43,17 @@ def reach_part(settings: Settings) -> str:
 
 
 def pack(value: Any) -> bytes:
-    return zlib.compress(marshal.dumps(value), 1)
+    return b"z" + zlib.compress(marshal.dumps(value), 1)
+
+
+def pack_open(value: Any) -> bytes:
+    """As `pack`, for what every question unpacks: not compressed."""
+    return b"m" + marshal.dumps(value)
 
 
 def unpack_part(packed: bytes) -> Any:
-    return marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
+    data = memoryview(packed)[1:]
+    return marshal.loads(data if packed[:1] == b"m" else zlib.decompress(data))  # noqa: S302 - our own cache
 
 
 class Unkept:

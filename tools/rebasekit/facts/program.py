@@ -1,269 +1,17 @@
-"""The files of one tree as records, decoded when they are asked for."""
+"""Every file of a tree, and the ids that count scopes through all of them."""
 
 from __future__ import annotations
 
-import marshal
-import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any
+from itertools import accumulate
 
-from rebasekit.facts.records import (
-    CLASS,
-    MODULE,
-    SCRIPT,
-    Assign,
-    Body,
-    Call,
-    Guard,
-    Import,
-    Parameter,
-    Return,
-    Scope,
-)
-
-INIT = "__init__"
-_MOST_OPEN = 500  # files of which calls are decoded; what is asked for again is decoded again
-RawImport = tuple[str, str, str | None, int, int, int]  # the fields of records.Import
-
-
-def module_name(path: str) -> str:
-    """`pkg/sub/__init__.py` is `pkg.sub`; folders without an `__init__.py` are packages all the same."""
-    name = path.removesuffix(".py").replace("/", ".")
-    return name.removesuffix("." + INIT) if name != INIT else ""
-
-
-def _unzip(packed: bytes) -> tuple[Any, ...]:
-    part: tuple[Any, ...] = marshal.loads(zlib.decompress(packed))  # noqa: S302 - our own cache
-    return part
-
-
-class FileFacts:
-    """One file: scope heads at once, everything else when it is asked for."""
-
-    def __init__(self, index: int, path: str, packed: bytes) -> None:
-        self.index = index
-        self.path = path
-        self.module = module_name(path)
-        self.is_package = path.endswith(INIT + ".py")
-        # What `extract` packed: heads, reads, assignments, acts, guards. An unread file has no scopes at all.
-        self._packed: list[bytes] = list(marshal.loads(packed)) if packed else []  # noqa: S302 - our own cache
-        self.heads = self._take(0) if packed else ()
-        self._scopes: dict[int, Scope] = {}
-        self._read: dict[int, Body] = {}
-        self.notes: dict[Any, Any] = {}  # what a check has made of the file, as long as that is decoded
-        self.opened: dict[FileFacts, None] | None = None  # files of the tree whose calls are decoded, oldest first
-
-    def __len__(self) -> int:
-        return len(self.heads)
-
-    @property
-    def package(self) -> str:
-        """What a relative import of level one starts from."""
-        return self.module if self.is_package else self.module.rpartition(".")[0]
-
-    def scope(self, index: int) -> Scope:
-        scope = self._scopes.get(index)
-        if scope is None:
-            head = Scope._make(self.heads[index])
-            assert isinstance(head.bound, str)
-            scope = self._scopes[index] = head._replace(
-                parameters=self.parameters(index),
-                bound=tuple(head.bound.split()),  # kept as one spaced string: a tree has a million of these
-                imports=tuple(map(Import._make, head.imports)),
-            )
-        return scope
-
-    def parameters(self, index: int) -> tuple[Parameter, ...]:
-        return tuple(map(Parameter._make, self.raw_parameters(index)))
-
-    def raw_parameters(self, index: int) -> tuple[Any, ...]:
-        """Parameters as bare tuples in the order of `Parameter`'s fields."""
-        packed = self.heads[index][8]
-        found: tuple[Any, ...] = marshal.loads(packed) if packed else ()  # noqa: S302 - our own cache
-        return found
-
-    def _take(self, part: int) -> tuple[Any, ...]:
-        """A part that stays unpacked."""
-        packed, self._packed[part] = self._packed[part], b""
-        return _unzip(packed)
-
-    def _open(self, part: int) -> tuple[Any, ...]:
-        """A part that is unpacked until many other files are in use."""
-        if self.opened is not None and self not in self.opened:
-            self.opened[self] = None
-            if len(self.opened) > _MOST_OPEN:
-                oldest = next(iter(self.opened))
-                del self.opened[oldest]
-                oldest.forget()
-        return _unzip(self._packed[part])
-
-    @cached_property
-    def _reads(self) -> tuple[bytes, ...]:
-        return self._take(1)
-
-    @cached_property
-    def _assigns(self) -> tuple[bytes, ...]:
-        return self._take(2)
-
-    @cached_property
-    def _acts(self) -> tuple[bytes, ...]:
-        return self._open(3)
-
-    @cached_property
-    def _guards(self) -> tuple[tuple[int, str, bool, int], ...]:
-        return self._open(4)
-
-    def mentioned(self) -> Iterator[tuple[int, set[str]]]:
-        """The names that each scope mentions; what is imported under another name counts where the alias is read."""
-        aliases = {i[0]: i[2] for head in self.heads for i in head[11] if i[2] and i[2] != i[0] != "*"}
-        for index, packed in enumerate(self._reads if self.heads else ()):
-            if packed:
-                names: set[str] = set()
-                for load in marshal.loads(packed)[0]:  # noqa: S302 - our own cache
-                    if "." in load:
-                        names.update((load[1:] if load[0] == "'" else load).split("."))
-                    else:
-                        names.add(load)
-                if aliases:
-                    names.update([aliases[name] for name in names & aliases.keys()])
-                names.discard("")  # what stands on no name starts with ""
-                yield index, names
-
-    def mentions(self) -> dict[str, list[int]]:
-        """The scopes that mention each name."""
-        found: dict[str, list[int]] = {}
-        for index, names in self.mentioned():
-            for name in names:
-                found.setdefault(name, []).append(index)
-        return found
-
-    def body(self, index: int) -> Body:
-        body = self._read.get(index)
-        if body is None:
-            calls, returns = self.raw_acts(index)
-            body = self._read[index] = Body(
-                *self.reads(index),
-                tuple(map(_call, calls)),
-                tuple(map(Assign._make, self.raw_assigns(index))),
-                tuple(map(Return._make, returns)),
-            )
-        return body
-
-    def reads(self, index: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """Chains read in a scope, and the line of each."""
-        packed = self._reads[index]
-        found: tuple[tuple[str, ...], tuple[int, ...]]
-        found = marshal.loads(packed) if packed else ((), ())  # noqa: S302 - our own cache
-        return found
-
-    def may_read(self, index: int, words: tuple[bytes, ...]) -> bool:
-        """Whether one of these stands in what a scope reads; cheaper than `reads`."""
-        packed = self._reads[index]
-        return any(word in packed for word in words)
-
-    def raw_acts(self, index: int) -> tuple[tuple[Call, ...], tuple[Return, ...]]:
-        """Calls and returns as bare tuples in the order of `records`' fields, arguments' lines as they are packed."""
-        packed = self._acts[index]
-        acts: tuple[tuple[Call, ...], tuple[Return, ...]]
-        acts = marshal.loads(packed) if packed else ((), ())  # noqa: S302 - our own cache
-        return acts
-
-    @cached_property
-    def globals(self) -> dict[str, list[Assign]]:
-        """Assignments of the module's own level by name, as bare tuples."""
-        found: dict[str, list[Assign]] = {}
-        for assign in self.raw_assigns(0) if self.heads else ():
-            if isinstance(assign[2], str):
-                found.setdefault(assign[2], []).append(assign)
-        return found
-
-    def raw_assigns(self, index: int) -> tuple[Assign, ...]:
-        """Assignments as bare tuples in the order of `Assign`'s fields."""
-        packed = self._assigns[index]
-        assigns: tuple[Assign, ...] = marshal.loads(packed) if packed else ()  # noqa: S302 - our own cache
-        return assigns
-
-    @cached_property
-    def top(self) -> tuple[dict[str, list[RawImport]], frozenset[str]]:
-        """Imports by alias, and other bound names, at module level (script blocks included)."""
-        imports: dict[str, list[RawImport]] = {}
-        bound: set[str] = set()
-        for head in self.heads:
-            if head[0] in (MODULE, SCRIPT):
-                bound.update(head[10].split())
-                for item in head[11]:
-                    if item[3] >= 0:
-                        imports.setdefault(item[0], []).append(item)
-            elif "g" in head[12]:
-                # `global x` in a function makes x a module global, even if only functions assign it.
-                bound.update(item[0] for item in head[11] if item[3] < 0)
-        return imports, frozenset(bound)
-
-    def guards(self, index: int) -> list[Guard]:
-        """Tests on the way to guard `index`, outermost first."""
-        found = []
-        while index:
-            guard = Guard._make(self._guards[index])
-            found.append(guard)
-            index = guard.parent
-        return found[::-1]
-
-    def typing_only(self, guard: int) -> bool:
-        """Whether what stands under a guard is read by type checkers alone."""
-        return any(g.holds and g.text in ("TYPE_CHECKING", "typing.TYPE_CHECKING") for g in self.guards(guard))
-
-    def forget(self) -> None:
-        """Let go of most that was decoded: a whole tree of it is too much to hold while it is linked."""
-        for name in ("_acts", "_guards", "globals"):
-            self.__dict__.pop(name, None)
-        self._scopes.clear()
-        self._read.clear()
-        self.notes.clear()
-
-    @contextmanager
-    def glance(self) -> Iterator[None]:
-        """Let go, at the end, of what is decoded in between: one look at each of all files."""
-        decoded = "_acts" in self.__dict__ or "_guards" in self.__dict__
-        try:
-            yield
-        finally:
-            if not decoded:
-                self.forget()
-
-    def guard(self, index: int) -> Guard:
-        return Guard._make(self._guards[index])
-
-    @cached_property
-    def children(self) -> dict[int, dict[str, list[int]]]:
-        """Definitions directly inside each scope, by name; twins (if/else, overloads) share a name."""
-        found: dict[int, dict[str, list[int]]] = {}
-        for index, head in enumerate(self.heads):
-            if head[2] >= 0:
-                parent = head[2]
-                # What a script block defines is a module global, as in any `if`.
-                if self.heads[parent][0] == "x":
-                    parent = 0
-                found.setdefault(parent, {}).setdefault(head[1].rpartition(".")[2], []).append(index)
-        return found
-
-    @cached_property
-    def inner_classes(self) -> dict[int, list[int]]:
-        """Classes directly inside each scope that has any."""
-        return {
-            parent: found
-            for parent, named in self.children.items()
-            if (found := [c for same in named.values() for c in same if self.heads[c][0] == CLASS])
-        }
-
-
-def _call(raw: Any) -> Call:
-    """Arguments that all stand on the call's line are packed without theirs."""
-    call = Call._make(raw)
-    return call if len(call.lines) == len(call.args) else call._replace(lines=(call.line,) * len(call.args))
+from rebasekit.facts.file import INIT, FileFacts, module_names
+from rebasekit.facts.packed import PackedFile
+from rebasekit.facts.records import Body
+from rebasekit.facts.scope import Scope
 
 
 class Program:
@@ -274,10 +22,8 @@ class Program:
         self.unread = unread  # path to reason
         self._load = load
         self._files: dict[int, FileFacts] = {}
-        self._opened: dict[FileFacts, None] = {}
-        self.first = [0]
-        for size in sizes:
-            self.first.append(self.first[-1] + size)
+        self._opened: dict[PackedFile, None] = {}
+        self.first = list(accumulate(sizes, initial=0))
         self._owners: array[int] | None = None
 
     def __len__(self) -> int:
@@ -297,17 +43,17 @@ class Program:
     @cached_property
     def modules(self) -> dict[str, int]:
         """File index by module name; a package's `__init__.py` wins over a module beside it."""
-        return {
-            module_name(path): index
-            for index, path in sorted(enumerate(self.paths), key=lambda item: item[1].endswith(INIT + ".py"))
-        }
+        names = module_names(self.paths)
+        found = dict(zip(names, range(len(names)), strict=True))
+        if len(found) < len(names):
+            found.update((names[at], at) for at, path in enumerate(self.paths) if path.endswith(INIT + ".py"))
+        return found
 
     @cached_property
     def packages(self) -> set[str]:
         """Every folder that holds Python files, however deep."""
         found: set[str] = set()
-        for path in self.paths:
-            folder = path.rpartition("/")[0]
+        for folder in dict.fromkeys(path.rpartition("/")[0] for path in self.paths):
             while folder and (name := folder.replace("/", ".")) not in found:
                 found.add(name)
                 folder = folder.rpartition("/")[0]

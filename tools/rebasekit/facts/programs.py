@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebasekit.facts.program import FileFacts, Program
+from rebasekit.facts.file import FileFacts
+from rebasekit.facts.program import Program
 from rebasekit.facts.settings import Settings
 
 HOME = ""  # files beside the entry point itself

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rebasekit.facts.database import Database
-from rebasekit.facts.hierarchy import ClassLinks, Hierarchy
+from rebasekit.facts.file import FileFacts
+from rebasekit.facts.hierarchy import Hierarchy
 from rebasekit.facts.parts import Names, Parts, Row, bucket, reach_part, unpack_part
-from rebasekit.facts.program import FileFacts, Program
+from rebasekit.facts.program import Program
 from rebasekit.facts.records import CLASS, FUNCTION
 from rebasekit.facts.resolve import Resolver
 from rebasekit.facts.settings import LEVELS, Settings
@@ -85,8 +86,7 @@ class Facts:
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
-        links = self.parts.read("classes")
-        return Hierarchy({key: ClassLinks._make(link) for key, link in links.items()})
+        return Hierarchy(*self.parts.read("classes"))
 
     @cached_property
     def types(self) -> Types:
@@ -217,16 +217,16 @@ def open_facts(cache: Path, tree: SourceTree, settings: Settings, progress: Step
         from rebasekit.facts.link import link_tree
 
         linked = link_tree(database, tree, settings, progress)
-    paths, blobs = linked.paths, linked.blobs
+    paths, blobs, sizes, unread = linked
 
     def load(index: int) -> FileFacts:
-        for _blob, unread, data in database.blobs([blobs[index]]):
-            if unread is None:
-                return FileFacts(index, paths[index], data)
-        return FileFacts(index, paths[index], b"")
+        if not sizes[index]:
+            return FileFacts(index, paths[index], b"")
+        blob = blobs[index]
+        return FileFacts(index, paths[index], database.outline(blob), lambda: database.rest(blob))
 
     def words(path: str) -> frozenset[str]:
         rows = database.blobs([blobs[paths.index(path)]])
-        return frozenset(word for _blob, _unread, data in rows for word in unpack_part(data))
+        return frozenset(word for _blob, _unread, outline, _rest in rows for word in unpack_part(outline))
 
-    return Facts(Program(list(paths), list(linked.sizes), load, linked.unread), settings, parts, words)
+    return Facts(Program(list(paths), list(sizes), load, unread), settings, parts, words)

@@ -13,11 +13,13 @@ from typing import Any
 
 from rebasekit.facts.collect import paused
 from rebasekit.facts.extract import extract
+from rebasekit.facts.file import FileFacts
 from rebasekit.facts.gather import pack_words
 from rebasekit.facts.link import index_names, settle
+from rebasekit.facts.packed import Packed
 from rebasekit.facts.parse import Unread
 from rebasekit.facts.parts import Names, Unkept, bucket_part, unpack_part
-from rebasekit.facts.program import FileFacts, Program
+from rebasekit.facts.program import Program
 from rebasekit.facts.query import Facts
 from rebasekit.facts.settings import Settings
 from rebasekit.facts.source import SourceTree
@@ -103,7 +105,7 @@ class _Search:
         self.late = late
         self.files = files
         self.text = _Text({p: d for p, d in files.items() if not settings.test_pattern.search(p)})
-        self.packed: dict[str, bytes] = {}
+        self.packed: dict[str, Packed] = {}
         self.unread: dict[str, str] = {}
         self.followed: set[str] = set()
         self.common: set[str] = set()
@@ -120,7 +122,7 @@ class _Search:
                     self.unread[path] = packed.reason
                 else:
                     self.packed[path] = packed
-                    file = self._scopes[path] = FileFacts(0, path, packed)
+                    file = self._scopes[path] = FileFacts(0, path, *packed)
                     self._mentions[path] = file.mentions()
 
     def follow(self, words: set[str]) -> None:
@@ -172,7 +174,7 @@ class _Search:
     def facts(self, assumed: set[str]) -> Facts:
         """Facts of the files read; definitions and modules with a name in `assumed` are taken to run."""
         paths = sorted(self.packed)
-        whole = [FileFacts(index, path, self.packed[path]) for index, path in enumerate(paths)]
+        whole = [FileFacts(index, path, *self.packed[path]) for index, path in enumerate(paths)]
         program = Program(paths, [len(file) for file in whole], whole.__getitem__, self.unread)
         roots = [
             program.first[file.index] + local

@@ -54,6 +54,9 @@ class Import(NamedTuple):
     guard: int
 
 
+RawImport = tuple[str, str, str | None, int, int, int]  # the fields of Import
+
+
 class Parameter(NamedTuple):
     name: str
     kind: str  # "positional-only" "positional" "variadic" "keyword" "keywords", by first letters: o p v k w
@@ -63,8 +66,8 @@ class Parameter(NamedTuple):
     line: int
 
 
-class Scope(NamedTuple):
-    """A module, class or function."""
+class Head(NamedTuple):
+    """A module, class or function: what every question reads of it (`scope.Scope` has the rest)."""
 
     kind: str
     name: str  # qualified within the file; "" is the module
@@ -72,16 +75,14 @@ class Scope(NamedTuple):
     line: int
     end: int
     guard: int  # of the definition, in the parent scope
-    digest: str  # of the source text of the span
-    bases: tuple[Ref, ...]
-    parameters: tuple[Parameter, ...]
-    decorators: tuple[str, ...]
-    bound: tuple[str, ...]  # names assigned here; for a class its attributes
-    imports: tuple[Import, ...]
     # a: async, g: global or nonlocal used, d: a default may be a class or a function, c: decorates,
     # r: never falls off its end, and `returns` has every value that it returns
     flags: str
+    bases: tuple[Ref, ...]
     result: str | None  # annotation of what a function returns
+    decorators: tuple[str, ...]
+    assigned: str | None  # names that a module or class binds, spaces around each; a function's are kept with its reads
+    raw_imports: tuple[RawImport, ...]
     first: str  # name of the first parameter
 
     @property

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rebasekit.facts.deferred import Deferred
-from rebasekit.facts.program import FileFacts, Program, RawImport
-from rebasekit.facts.records import CLASS, FUNCTION, SCRIPT
+from rebasekit.facts.file import FileFacts
+from rebasekit.facts.program import Program
+from rebasekit.facts.records import CLASS, FUNCTION, SCRIPT, RawImport
 
 _DEEPEST = 24  # links of re-exports followed before a chain counts as a cycle
 
@@ -73,7 +74,7 @@ class Resolver:
         start, spaced = local, f" {name} "
         while local > 0:
             head = file.heads[local]
-            if (head[0] in (FUNCTION, SCRIPT) or local == start) and spaced in head[10]:
+            if (head[0] in (FUNCTION, SCRIPT) or local == start) and spaced in file.bound(local):
                 found = self._in_scope(file, local, name)
                 if found is not None:
                     return found

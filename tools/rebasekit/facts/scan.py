@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rebasekit.facts.decorators import Decorators
-from rebasekit.facts.program import FileFacts, RawImport
-from rebasekit.facts.records import CLASS, FUNCTION, Ref
+from rebasekit.facts.file import FileFacts
+from rebasekit.facts.records import CLASS, FUNCTION, RawImport, Ref
 from rebasekit.facts.resolve import Entity
 from rebasekit.facts.settings import TEST
 from rebasekit.facts.types import Held, Types
@@ -54,7 +54,7 @@ class Scanner:
         if classes and file.may_read(local, _MEMBERS):
             for class_id in dict.fromkeys(c for named in classes.values() for c in named):
                 self.reach.expect(class_id, (scope, head[3]))
-        decorated = "c" in head[12]
+        decorated = "c" in head[6]
         if classes or decorated:
             calls, returns = file.raw_acts(local)
             if classes:
@@ -74,7 +74,7 @@ class Scanner:
         """Follow every chain that a scope reads; return the classes named, by chain."""
         head = file.heads[local]
         receiver = self.types.receiver(scope)
-        bound = frozenset(head[10].split())
+        bound = frozenset(file.bound(local).split())
         variables = self._variables(file, local, bound)
         put_off = self.resolver.deferred.strings(file, self.resolver) if head[2] < 0 else ()
         # Names that lead out of the tree are most of what is read. A scope may hide one of its module.
@@ -291,7 +291,7 @@ class Scanner:
             self.reach.build(class_id, origin)
 
     def _defaults(self, scope: int, file: FileFacts, head: Ref) -> None:
-        if "d" not in head[12]:
+        if "d" not in head[6]:
             return
         outer = self.program.first[file.index] + max(head[2], 0)
         for parameter in file.parameters(scope - self.program.first[file.index]):

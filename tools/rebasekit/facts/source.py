@@ -6,7 +6,6 @@ change between two tags is read once.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -30,11 +29,15 @@ class SourceTree(Protocol):
 
 def blob_id(data: bytes) -> str:
     """The id git gives to these bytes (SHA-1 object format)."""
+    import hashlib  # a tree that is linked asks for no digest, and this takes two milliseconds
+
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def listing_key(listing: Mapping[str, str]) -> str:
     """A digest of a listing, for trees that have no git tree id of their own."""
+    import hashlib
+
     digest = hashlib.blake2b(digest_size=20)
     for path in sorted(listing):
         digest.update(f"{path}\0{listing[path]}\n".encode("utf-8", "surrogateescape"))

@@ -6,8 +6,9 @@ import re
 from typing import NamedTuple
 
 from rebasekit.facts.annotations import alternatives, element
+from rebasekit.facts.file import FileFacts
 from rebasekit.facts.hierarchy import Hierarchy
-from rebasekit.facts.program import FileFacts, Program
+from rebasekit.facts.program import Program
 from rebasekit.facts.records import CLASS, FUNCTION, Ref
 from rebasekit.facts.resolve import Entity, Resolver
 
@@ -45,9 +46,9 @@ class Types:
             head = file.heads[local]
             parent = head[2]
             if head[0] == FUNCTION and parent >= 0 and file.heads[parent][0] == CLASS:
-                if "staticmethod" in head[9] or not head[14]:
+                if "staticmethod" in head[9] or not head[12]:
                     return None
-                return head[14], self.program.first[file.index] + parent
+                return head[12], self.program.first[file.index] + parent
             local = parent
         return None
 
@@ -106,11 +107,11 @@ class Types:
                 for child in children:
                     head = file.heads[child]
                     if head[0] == FUNCTION:
-                        if head[14]:
-                            self._collect(file, child, head[14] + ".", found)
-                        if "property" in head[9] and head[13]:
+                        if head[12]:
+                            self._collect(file, child, head[12] + ".", found)
+                        if "property" in head[9] and head[8]:
                             found.setdefault(head[1].rpartition(".")[2], []).append(
-                                (self.program.first[index] + child, None, head[13])
+                                (self.program.first[index] + child, None, head[8])
                             )
         return found
 
@@ -231,8 +232,7 @@ class Types:
 
     def is_open(self, class_id: int) -> bool:
         """Whether objects may stand for a class without inheriting from it: a protocol, a bare abstract class."""
-        link = self.hierarchy.links.get(class_id)
-        names = {name.rpartition(".")[2] for name in link.external} if link is not None else set()
+        names = {name.rpartition(".")[2] for name in self.hierarchy.outside(class_id)}
         return "Protocol" in names or ("ABC" in names and not self.hierarchy.children.get(class_id))
 
 

@@ -28,7 +28,7 @@ class ScopeWriter:
         self.index = index
         self.guard = guard
         self.line, self.end = span
-        self.digest = ""
+        self.digest = b""
         self.keeps_constants = kind != FUNCTION
         self.bases: tuple[Any, ...] = ()
         self.parameters: tuple[Any, ...] = ()
@@ -60,20 +60,22 @@ class ScopeWriter:
             for name in _BUILTINS.intersection(loads).difference(known):
                 del loads[name]
 
-    def pack(self) -> tuple[tuple[Any, ...], bytes, bytes, bytes]:
-        """The head, and three packed parts that are wanted apart.
+    def pack(self) -> tuple[Any, ...]:
+        """The head (see `records.Head`), and parts that are wanted apart, in the order that `pack_file` takes.
 
-        What is read, of every scope that runs; assignments, often, to learn what attributes hold; calls and returns,
-        of few.
+        What is read and bound, of every scope that runs; assignments, often, to learn what attributes hold; calls and
+        returns, of few; parameters; the digest.
         """
         first = self.parameters[0][0] if self.parameters else ""
         flags = self.flags + ("c" if self.decorates else "")
+        bound = f" {' '.join(sorted(self.bound))} "
+        function = self.kind == FUNCTION
         head = (
-            self.kind, self.name, self.parent, self.line, self.end, self.guard, self.digest, self.bases,
-            marshal.dumps(self.parameters) if self.parameters else b"", self.decorators,
-            f" {' '.join(sorted(self.bound))} ", tuple(self.imports), flags, self.result, first,
+            self.kind, self.name, self.parent, self.line, self.end, self.guard, flags, self.bases, self.result,
+            self.decorators, None if function else bound, tuple(self.imports), first,
         )  # fmt: skip
         reads = marshal.dumps((tuple(self.loads), tuple(self.loads.values()))) if self.loads else b""
         acts = marshal.dumps((tuple(self.calls), tuple(self.returns))) if self.calls or self.returns else b""
         assigns = marshal.dumps(tuple(self.assigns)) if self.assigns else b""
-        return head, reads, assigns, acts
+        parameters = marshal.dumps(self.parameters) if self.parameters else b""
+        return head, bound if function else None, reads, assigns, acts, parameters, self.digest

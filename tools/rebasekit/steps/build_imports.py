@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from rebasekit.facts.program import module_name
+from rebasekit.facts.file import module_name
 from rebasekit.model.progress import SILENT, Progress
 from rebasekit.probes.process import Group
 from rebasekit.probes.scripts import script

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rebasekit.facts.program import module_name
+from rebasekit.facts.file import module_name
 from rebasekit.model.placement import Placement
 
 _QUALIFIER = re.compile(r"\[[^\]]*\]")  # what tells twins apart, which names of facts have not

@@ -6,7 +6,6 @@ import than the answer takes to read.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from pathlib import Path
@@ -54,6 +53,8 @@ def store_path(cache: Path, source: Source) -> Path:
             raise UsageError(f"`{source.package}` is not the name of a package")
         return cache / "upstream" / f"pypi-{_canonical(source.package)}"
     if source.kind == "git":
+        import hashlib  # takes two milliseconds, and most sources are none of these
+
         digest = hashlib.sha256(f"{source.url}\0{source.prefix}".encode()).hexdigest()[:12]
         last = re.sub(r"[^A-Za-z0-9._-]", "-", source.url.rstrip("/").removesuffix(".git").rpartition("/")[2])
         return cache / "upstream" / f"git-{last[:40] or 'repository'}-{digest}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rebasekit.checks.reach.occurrences import Use
-from rebasekit.facts.program import FileFacts, Program
+from rebasekit.facts.file import FileFacts
+from rebasekit.facts.program import Program
 
 
 def hidden(program: Program, scope_id: int, name: str, line: int, use: Use) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -34,6 +33,4 @@ def remember(
 
 
 def _key(settings: Settings, name: str, assume: Mapping[str, Any]) -> str:
-    assumed = json.dumps(sorted(assume.items()), default=str)
-    text = f"reach\0{_REVISION}\0{settings.key}\0{assumed}\0{name}"
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+    return f"reach-{_REVISION} {json.dumps([name, sorted(assume.items())], default=str)} {settings.key}"

@@ -9,7 +9,7 @@ from rebasekit.checks.survive.api import Api, Found, NotRead
 from rebasekit.checks.survive.members import Members, check_read
 from rebasekit.checks.survive.receivers import Receivers
 from rebasekit.checks.survive.signature import Signature, bound_by, of_class, of_function
-from rebasekit.facts.program import FileFacts
+from rebasekit.facts.file import FileFacts
 from rebasekit.facts.query import Facts
 from rebasekit.facts.resolve import Entity
 from rebasekit.facts.syntax import expression

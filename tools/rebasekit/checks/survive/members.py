@@ -133,8 +133,7 @@ class Members:
     def needs_read(self, class_id: int) -> None:
         """Raise NotRead when a base comes from a file that could not be read."""
         for owner in self.facts.hierarchy.order(class_id):
-            link = self.facts.hierarchy.links.get(owner)
-            for text in link.external if link else ():
+            for text in self.facts.hierarchy.outside(owner):
                 for entity in self.facts.resolver.chain(owner, text) if text != "?" else ():
                     check_read(self.facts, entity.name)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rebasekit.checks.survive.members import rebuilt
 from rebasekit.facts.query import Facts
-from rebasekit.facts.records import Scope
+from rebasekit.facts.scope import Scope
 
 _DATACLASS = ("dataclass", "dataclasses.dataclass")
 _FIELDS_BASE = frozenset({"NamedTuple", "typing.NamedTuple", "Struct", "msgspec.Struct"})
@@ -121,7 +121,7 @@ def of_class(facts: Facts, class_id: int) -> list[Signature]:
     known = False
     for owner in reversed(order):
         scope = facts.program.scope(owner)
-        outside = facts.hierarchy.links[owner].external if owner in facts.hierarchy.links else ()
+        outside = facts.hierarchy.outside(owner)
         made = next((d for d in scope.decorators if d.partition("(")[0] in _DATACLASS), None)
         if made is None and not set(outside) & _FIELDS_BASE:
             continue

@@ -12,8 +12,8 @@ from functools import lru_cache
 from rebasekit.checks.survive.api import NotRead
 from rebasekit.checks.survive.hints import Hints, hints
 from rebasekit.checks.survive.passing import passed_on
+from rebasekit.facts.file import FileFacts
 from rebasekit.facts.parse import Parsed, Unread, parse
-from rebasekit.facts.program import FileFacts
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)?")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
