@@ -117,6 +117,22 @@ def test_a_question_asked_before_is_answered_alike_and_loads_next_to_nothing(cas
     assert not loaded & {*heavy, "rebasekit.checks.reach.answer", "rebasekit.facts.query", "rebasekit.model.hunk"}
 
 
+def test_a_first_question_loads_nothing_that_it_does_not_need(case: Case) -> None:
+    case.run("reach", "Pool")  # reads and links
+    code = (
+        "import sys; from rebasekit.cli import main; code = main(['reach', 'Pool', '--assume', 'other=1', '--json=-']);"
+        "print(*sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=case.project, env=case.env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    loaded = set(done.stderr.split())
+    assert "rebasekit.checks.reach.answer" in loaded
+    heavy = {"dataclasses", "inspect", "threading", "subprocess", "multiprocessing"}
+    assert not loaded & {*heavy, "rebasekit.bars", "rebasekit.facts.extract", "rebasekit.facts.link"}
+
+
 def test_an_answer_is_not_kept_for_another_question(case: Case) -> None:
     for _ in range(2):
         assert json.loads(case.run("reach", "Pool", "--json").stdout)["verdict"] == "live"

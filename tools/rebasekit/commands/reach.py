@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rebasekit.commands import _options, _where
@@ -14,6 +15,7 @@ from rebasekit.errors import StateError, UsageError
 if TYPE_CHECKING:
     from rebasekit.checks.reach import Ambiguous, NoSuchName, ReachReport
     from rebasekit.console import Console
+    from rebasekit.facts.query import Step
     from rebasekit.facts.source import ListingTree
     from rebasekit.patches.brief import Brief
     from rebasekit.upstream.repository import Repository
@@ -137,8 +139,14 @@ def _ask(
     settings = Settings(brief.entries)
     if args.no_index:
         return reach_unindexed(tree, settings, args.name, tag=tag, assume=assume)
-    with console.task(f"reading {tag}", unit="files") as task:
-        facts = open_facts(_where.cache(args) / "facts", tree, settings, stepper(task))
+    with ExitStack() as stack:
+
+        @cache
+        def bar() -> Step:  # only where there is something to read: a bar is a thread
+            return stepper(stack.enter_context(console.task(f"reading {tag}", unit="files")))
+
+        folder = _where.cache(args) / "facts"
+        facts = open_facts(folder, tree, settings, lambda what, done, total: bar()(what, done, total))
     with closing(facts):
         return reach(facts, args.name, tag=tag, assume=assume)
 

@@ -64,6 +64,8 @@ def link_tree(database: Database, tree: SourceTree, settings: Settings, progress
     linked = Parts(database, tree.key).linked(settings)
     if linked is not None:
         return linked
+    if progress:
+        progress("reading", 0, 1)
     reading = (lambda done, total: progress("reading", done, total)) if progress else None
     gather(database, tree, reading)
     if progress:

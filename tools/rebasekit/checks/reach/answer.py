@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from rebasekit.checks.reach.arrivals import Arrivals
@@ -41,8 +40,8 @@ def reach_unindexed(
     facts, complete = quick_facts(tree, settings, name)
     report = Reach(facts, tag, assume).report(name)
     if isinstance(report, ReachReport) and not complete:
-        return replace(
-            report, why=(*report.why, "the tree is not indexed: callers beyond those read are assumed to run")
+        return report._replace(
+            why=(*report.why, "the tree is not indexed: callers beyond those read are assumed to run")
         )
     return report
 

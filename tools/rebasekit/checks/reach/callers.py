@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rebasekit.checks.reach.occurrences import Use, reads, uses
 from rebasekit.checks.reach.targets import Targets
@@ -11,8 +11,7 @@ from rebasekit.facts.query import Facts
 from rebasekit.facts.records import Call, Ref
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(NamedTuple):
     """One place that calls a function or names it as a value.
 
     `how` is "call", "attribute" (a property, or a reference that nothing is seen to be done with) or where a value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.inits import InitRoute, init_route
@@ -27,8 +27,7 @@ from rebasekit.facts.query import Facts
 _ORDER = ("serving", "simulation", "script", "test", "dead")
 
 
-@dataclass(frozen=True)
-class _Placed:
+class _Placed(NamedTuple):
     raw: RawSite
     liveness: str
     ruled_out: str | None
@@ -185,5 +184,5 @@ def _distinct(sites: list[Site]) -> list[Site]:
         else:
             best = min(known, site, key=_rank)
             types = dict.fromkeys([*known.type.split(", "), *site.type.split(", ")])
-            merged[key] = replace(best, type=", ".join(types), calls=tuple(dict.fromkeys((*known.calls, *site.calls))))
+            merged[key] = best._replace(type=", ".join(types), calls=tuple(dict.fromkeys((*known.calls, *site.calls))))
     return list(merged.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rebasekit.checks.reach.hiding import hidden
@@ -34,24 +33,29 @@ class Spot(NamedTuple):
     guard: int = 0
 
 
-@dataclass(frozen=True)
-class Sink:
-    """A call of the value."""
+class Sink(NamedTuple):
+    """A call of the value; the same place and way is the same sink, whatever the call was read as."""
 
     scope: int
     line: int
     guard: int
     how: tuple[str, ...]
-    call: Call | None = field(default=None, compare=False)
+    call: Call | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sink) and self[:4] == other[:4]
+
+    def __hash__(self) -> int:
+        return hash(self[:4])
 
 
-@dataclass
 class Outcome:
     """Where a value went: calls of it and of its methods, and places where it could not be followed."""
 
-    sinks: list[Sink] = field(default_factory=list)
-    lost: list[tuple[int, int, str]] = field(default_factory=list)  # scope, line, what swallowed it
-    methods: list[tuple[Sink, str]] = field(default_factory=list)  # calls of a method of the value, by name
+    def __init__(self) -> None:
+        self.sinks: list[Sink] = []
+        self.lost: list[tuple[int, int, str]] = []  # scope, line, what swallowed it
+        self.methods: list[tuple[Sink, str]] = []  # calls of a method of the value, by name
 
     def add(self, other: Outcome) -> None:
         self.sinks.extend(other.sinks)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rebasekit.facts.query import Facts
 
 INIT = "__init__"
 
 
-@dataclass(frozen=True)
-class InitCall:
+class InitCall(NamedTuple):
     """A call by which a subclass's constructor goes up; `function` is the `__init__` that holds it."""
 
     function: int
@@ -18,8 +17,7 @@ class InitCall:
     guard: int
 
 
-@dataclass(frozen=True)
-class InitRoute:
+class InitRoute(NamedTuple):
     """How the constructor of a subclass gets to the one of its base: `calls` is empty when it is simply inherited."""
 
     owner: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 LIVE = "live"
 SUBCLASS_ONLY = "subclass-only"
@@ -18,8 +17,7 @@ UNCALLED = "uncalled"
 BYPASSED = "bypassed"
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One call on the way from an entry point."""
 
     file: str
@@ -27,8 +25,7 @@ class Step:
     scope: str
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """One construction, or one call. `type` is the class that is built there (a subclass, perhaps)."""
 
     file: str
@@ -58,9 +55,9 @@ class Site:
         if self.ruled_out:
             found["ruled_out"] = self.ruled_out
         if self.calls:
-            found["calls"] = [vars(step) for step in self.calls]
+            found["calls"] = [step._asdict() for step in self.calls]
         if self.chain:
-            found["chain"] = [vars(step) for step in self.chain]
+            found["chain"] = [step._asdict() for step in self.chain]
         if self.note:
             found["note"] = self.note
         return found
@@ -78,8 +75,7 @@ def _steps(data: Iterable[Mapping[str, Any]]) -> tuple[Step, ...]:
     return tuple(Step(step["file"], step["line"], step["scope"]) for step in data)
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """One definition that a name may mean."""
 
     name: str  # dotted, with its module
@@ -88,8 +84,7 @@ class Match:
     line: int
 
 
-@dataclass(frozen=True)
-class ReachReport:
+class ReachReport(NamedTuple):
     """The answer for one definition.
 
     `name` is its dotted name; `why` explains an unknown or a surprising verdict; `subclasses` are those that serving
@@ -134,8 +129,7 @@ class ReachReport:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class NoSuchName:
+class NoSuchName(NamedTuple):
     """Nothing has that name; `closest` are names that look like it."""
 
     name: str
@@ -143,8 +137,7 @@ class NoSuchName:
     closest: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Ambiguous:
+class Ambiguous(NamedTuple):
     """Several definitions have that name."""
 
     name: str
@@ -159,5 +152,5 @@ class Ambiguous:
             "verdict": "unknown",
             "sites": [],
             "why": [f"{len(self.matches)} definitions have this name"],
-            "matches": [vars(match) for match in self.matches],
+            "matches": [match._asdict() for match in self.matches],
         }

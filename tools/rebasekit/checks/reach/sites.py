@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from rebasekit.checks.reach.flow import Flow, Outcome, Sink, Spot
 from rebasekit.checks.reach.keys import Keys
@@ -16,8 +16,7 @@ from rebasekit.facts.query import Facts
 _MODULE_LEVEL = "mc"  # a class named there is waiting to be used: the site is where it is called
 
 
-@dataclass(frozen=True)
-class RawSite:
+class RawSite(NamedTuple):
     """One construction of `type`: a scope, a line, the guard in that scope, how, and the calls behind it."""
 
     type: int
@@ -29,12 +28,12 @@ class RawSite:
     factory: int | None = None  # the classmethod that builds
 
 
-@dataclass
 class Found:
     """Sites of one class, and values of it that could not be followed."""
 
-    sites: list[RawSite] = field(default_factory=list)
-    lost: list[tuple[int, int, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.sites: list[RawSite] = []
+        self.lost: list[tuple[int, int, str]] = []
 
 
 class Sites:
@@ -168,11 +167,11 @@ class Sites:
         if self.facts.program.scope(use.scope).kind in _MODULE_LEVEL:
             for sink in sinks:
                 place = Place(sink.line, sink.guard)
-                found.sites.append(replace(self._site(class_id, sink.scope, place, how), factory=factory))
+                found.sites.append(self._site(class_id, sink.scope, place, how)._replace(factory=factory))
             return
         calls = tuple(dict.fromkeys((sink.scope, sink.line) for sink in sinks))
         site = self._site(class_id, use.scope, use.place, how)
-        found.sites.append(replace(site, calls=calls, factory=factory))
+        found.sites.append(site._replace(calls=calls, factory=factory))
 
     def _defaults(self, class_id: int, scope: int, chains: set[str], found: Found) -> None:
         """Parameters whose default is the class: the site is the call in the function."""
@@ -200,7 +199,7 @@ class Sites:
         for function in self.facts.method(class_id, use.method):
             if self.builds(function, class_id):
                 site = self._site(class_id, use.scope, place, ("factory", *extra))
-                found.sites.append(replace(site, factory=function))
+                found.sites.append(site._replace(factory=function))
 
     def builds(self, function: int, class_id: int, depth: int = 0) -> bool:
         """Whether a class or static method makes an instance of the class it is called on."""
@@ -254,7 +253,7 @@ class Sites:
                 if by_class and function in factories:
                     for place, sinks in self._handed_on(function, first):
                         calls = tuple(dict.fromkeys((sink.scope, sink.line) for sink in sinks))
-                        found.sites.append(replace(self._site(class_id, function, place, ("cls",)), calls=calls))
+                        found.sites.append(self._site(class_id, function, place, ("cls",))._replace(calls=calls))
 
     def _site(self, class_id: int, scope: int, place: Place, how: tuple[str, ...]) -> RawSite:
         return RawSite(class_id, scope, place.line, place.guard, tuple(dict.fromkeys(how)))
@@ -293,8 +292,7 @@ def _distinct(sites: list[RawSite]) -> list[RawSite]:
         if known is None:
             merged[key] = site
         else:
-            merged[key] = replace(
-                known,
+            merged[key] = known._replace(
                 calls=tuple(dict.fromkeys((*known.calls, *site.calls))),
                 how=tuple(dict.fromkeys((*known.how, *site.how))),
             )

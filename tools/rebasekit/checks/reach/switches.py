@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.inits import INIT
@@ -21,8 +20,7 @@ _STRING = re.compile(r"^(?:[\w.]+\()?\s*(?:default\s*=\s*)?[\"']([\w.+-]+)[\"']"
 _FARTHEST = 8  # callers of callers looked at before a method counts as reached without the switch
 
 
-@dataclass(frozen=True)
-class Switch:
+class Switch(NamedTuple):
     """Keys and what they stand for, and the name whose default chooses."""
 
     factories: tuple[tuple[str, int], ...]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rebasekit.checks.reach.callers import Callers
 from rebasekit.checks.reach.guards import SOME, UNKNOWN
@@ -16,8 +15,7 @@ from rebasekit.facts.records import Call, Guard, Ref, spread
 _DEEPEST = 18  # steps through locals, conditionals, results and callers
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(NamedTuple):
     """One way into a function: a call, or something that cannot be seen as a call (`call` is None)."""
 
     scope: int
