@@ -108,10 +108,10 @@ def test_a_large_file_is_taken_apart_only_when_it_has_the_line() -> None:
         assert outcomes(files, Searched(), "y = x + 1") == [expected]
 
 
-def looked(files: Memory) -> list[Farther]:
+def looked(files: Memory, near: str = "a.py") -> list[Farther]:
     """Where a rival of `run` in `a.py` would be looked for."""
     was, now = (Counter(twin("run", key).replace("    ", "").splitlines()[1:]) for key in ("one", "two"))
-    asked = {"h": Succession(OLD, NEW, ("a.py", "a.py"), was, now)}
+    asked = {"h": Succession(OLD, NEW, ("a.py", near), was, now)}
     return list(farther(Trees(files), asked).values())
 
 
@@ -124,3 +124,25 @@ def test_only_files_that_came_to_hold_the_lines_are_looked_at() -> None:
     assert looked(Memory({OLD.name: old, NEW.name: new | more})) == [Farther(("b.py", "c.py"), ("b.py",))]
     unlike = {"c.py": twin("new", "other").encode(), "d.py": b'key = "one"\n'}
     assert looked(Memory({OLD.name: old, NEW.name: new | unlike})) == [Farther(("b.py",), ("b.py",))]
+    assert looked(Memory({OLD.name: old, NEW.name: new}), "b.py") == []
+
+
+def test_another_body_with_the_same_telling_line_is_another_question() -> None:
+    files = Counting({OLD.name: BEFORE, NEW.name: EDITED})
+    trees = Trees(files)
+    for more in ("", "a()\n", "b()\n"):
+        was = Counter((twin("run", "one") + more).splitlines()[1:])
+        files.bulk.clear()
+        farther(trees, {"h": Succession(OLD, NEW, ("a.py", "a.py"), was, Counter(was) - Counter([max(was, key=len)]))})
+        assert files.bulk
+
+
+def test_pins_on_several_releases() -> None:
+    """What only another hunk's release had is no answer for this one."""
+    middle = Tag("v1.0.5")
+    copied = {**BEFORE, "c.py": twin("copy", "two").encode()}
+    files = Memory({OLD.name: BEFORE, middle.name: copied, NEW.name: {**SWAPPED, "c.py": b"c = 1\n"}})
+    was, now = (Counter(line.strip() for line in twin("run", key).splitlines()[1:]) for key in ("one", "two"))
+    asked = {tag.name: Succession(tag, NEW, ("a.py", "a.py"), was, now) for tag in (OLD, middle)}
+    found = farther(Trees(files), asked)
+    assert found == {OLD.name: Farther(("b.py",), ("b.py",)), middle.name: Farther(("b.py",), ("b.py", "c.py"))}

@@ -281,16 +281,64 @@ def test_one_that_has_all_of_the_others_lines():
         assert placement.outcome.value == "ambiguous"
 
 
+def test_twins_of_one_file_that_ask_nobody():
+    old = [Twin("run", "one", A), Twin("step", "two", A), Twin("rest", "three", A)]
+    grown = old[0].copy(extra=[(2, "audit(x)")])
+    nearer = old[1].copy(extra=[(1, "log('more')")])  # it loses that line, and is still less like the old one
+    placement, keys = carried([old[0], nearer, old[2]], [grown, *old[1:]], old[0], FORMS["before"])
+    assert (placement.outcome.value, keys) == ("shifted", ["one"])
+    reworded = old[0].copy(key="uno")  # as much like the twin that is gone as like what it was
+    placement, keys = carried(old, [reworded, old[2]], old[0], FORMS["before"])
+    assert (placement.outcome.value, keys) == ("shifted", ["uno"])
+    placement, keys = carried(old, [old[0].copy(key="two"), *old[1:]], old[0], FORMS["before"])
+    assert (placement.outcome.value, keys) == ("shifted", ["two"])  # it became a copy of one that still is
+
+
+def test_a_function_of_several_lines_in_one_statement_is_not_short():
+    """Twins with one statement, which is long."""
+
+    def text(name, key):
+        return f"def {name}(x):\n    with lock:\n        y = x + 1\n        store(y)\n        mark({key})\n"
+
+    old = {"a.py": text("run", 1), "b.py": text("go", 2)}
+    assert placed(old, {"a.py": text("run", 2), "b.py": text("go", 1)}, "y = x + 1") == "ambiguous"
+
+
+def short(name: str, value: int, lines: int) -> str:
+    return f"def {name}(x):\n" + ["", f"    return {value}\n", f"    y = {value}\n    return y\n"][lines]
+
+
+def placed(old: dict[str, str], new: dict[str, str], at: str) -> str:
+    """The word for a hunk before a statement of `run` in `a.py`."""
+    trees = {tag.name: {file: text.encode() for file, text in tree.items()} for tag, tree in ((OLD, old), (NEW, new))}
+    hunk = Hunk("p", "h", (Form("a.py", "run", Place.BEFORE, at=at, lines="mine()\n"),))
+    series = Series(OLD, UpstreamSource("pypi", "x"), (Patch("p", "p", "w", "r", hunks=(hunk,)),))
+    return place_series(series, NEW, Trees(Memory(trees)), pin_of=lambda form: OLD).placements[0].outcome.value
+
+
+def test_short_twins_have_to_be_the_same():
+    """Two lines that exchange places are told; of one line only an exchange in one file, for many functions have it."""
+    two, one = (lambda name, value, lines=lines: short(name, value, lines) for lines in (2, 1))
+    exchanged = [{"a.py": f("run", 2), "b.py": f("go", 1)} for f in (two, one)]
+    assert placed({"a.py": two("run", 1), "b.py": two("go", 2)}, exchanged[0], "return y") == "ambiguous"
+    near = [{"a.py": one("run", a) + one("go", b)} for a, b in ((1, 2), (2, 1), (3, 1), (2, 3))]
+    assert [placed(near[0], new, "return $X") for new in near[1:]] == ["ambiguous", "shifted", "shifted"]
+    unlike = {"a.py": two("run", 3), "b.py": two("go", 4)}
+    assert placed({"a.py": two("run", 1), "b.py": two("go", 2)}, unlike, "return y") == "shifted"
+
+
 def test_what_asks_nobody_over_files():
     """The hunk's own function changed in each case, and something like it happened in another file."""
     old = [Twin("run", "one", A), Twin("step", "two", C), Twin("rest", "three", C)]
     changed = old[0].copy(extra=[(2, "audit(x)")])
+    larger = old[0].copy(extra=[(2, "audit(x)"), (3, "audit(y)"), (4, "audit(z)")])
     reworded = Twin("run", "uno", A)
     elsewhere = [
         [Twin("run", "one", A), old[1].copy(key="one"), old[2]],  # copied, and the old one is as it was
         [reworded, Twin("step", "two", ("c.py", "C")), Twin("rest", "three", ("c.py", "C"))],  # another class moved
         [changed, Twin("step", "twin", C), old[2]],  # a twin changed, and is no more alike than it was
-        [changed, old[1], old[2], Twin("run", "one", ("c.py", "E"), [(2, "trace(x)")])],  # a new one, less alike
+        [changed, old[1], old[2], Twin("run", "one", ("c.py", "E"), [(2, "trace(x)")])],  # a new one, as much alike
+        [larger, old[1], old[2], Twin("run", "one", ("c.py", "E"), [(2, "trace(x)")])],  # all its lines are there
     ]
     for new in elsewhere:
         placement, keys = carried(old, new, old[0], FORMS["before"])
@@ -333,3 +381,9 @@ def test_twins_in_any_order_over_any_files(case: tuple[Twins, Twins, Twin], form
     if placement.outcome.applied:
         assert keys == [twin.key], placement
     assert placement.outcome.applied or not stayed, f"it is as it was: {placement.reason}"
+
+
+def test_one_of_two_that_were_the_same_is_left_under_a_new_name():
+    old = [Twin("run", "one", A), Twin("go", "one", C), Twin("rest", "three", C)]
+    placement, keys = carried(old, [Twin("run_all", "one", A), old[2]], old[0], FORMS["before"])
+    assert (placement.outcome.value, keys) == ("relocated", ["one"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rebasekit.edit.presence import Presence
 from rebasekit.model.finding import Finding
 from rebasekit.steps.landing import Landing
+from rebasekit.steps.placing.guarded import other_guard
 from rebasekit.steps.placing.question import Question
 from rebasekit.steps.trial import Trial
 
@@ -24,6 +25,13 @@ def doubts(
         found.append(
             Finding("misplaced", new.file, line, message, f"rebasekit resolve {hunk.name}", hunk.patch, hunk.id)
         )
+    elif trial.matches and trial_old is not None and trial_old.matches:
+        guards = other_guard(trial_old.matches[0].candidate, trial.matches[0].candidate, new.scope)
+        if guards:
+            message = f"the anchor stands under `{guards[1]}`, at the pin it stood under `{guards[0]}`"
+            line = trial.matches[0].node.lineno
+            step = f"rebasekit resolve {hunk.name}"
+            found.append(Finding("misplaced", new.file, line, message, step, hunk.patch, hunk.id))
     if seen is not None:
         for whole in seen.whole:
             where = " under " + ", ".join(f"`{g}`" for g in whole.guards) if whole.guards else ""

@@ -42,14 +42,14 @@ class _Body:
         lines = (b"%d %s" % (count, line) for line, count in sorted(self.lines.items()))
         return hashlib.sha256(b"\n".join((self.telling, *lines))).hexdigest()[:32]
 
-    def may_stand_in(self, data: bytes, before: bytes) -> bool:
-        """Whether a file has enough of the lines for a scope in it to be this body, and had fewer.
+    def may_stand_in(self, data: bytes) -> bool:
+        """Whether a file has enough of the lines: a scope that is four fifths alike has two thirds of them or more."""
+        missing = self.lines.total() - sum(self.lines[line] for line in _counted(data, self.lines))
+        return 3 * missing <= self.lines.total()
 
-        A scope that is four fifths alike has two thirds of the lines or more.
-        """
-        have = _counted(data, self.lines)
-        missing = self.lines.total() - sum(self.lines[line] for line in have)
-        return 3 * missing <= self.lines.total() and not have <= _counted(before, self.lines)
+    def came_to(self, data: bytes, before: bytes) -> bool:
+        """Whether a file has more of the lines than it had."""
+        return not _counted(data, self.lines) <= _counted(before, self.lines)
 
 
 def farther(trees: Trees, successions: Mapping[str, Succession]) -> dict[str, Farther]:
@@ -72,7 +72,7 @@ def _known(trees: Trees, body: _Body) -> dict[str, list[str]]:
 
 def _search(trees: Trees, bodies: list[_Body]) -> None:
     """Find the files in which each body may stand, unless that is known."""
-    new = {(b.tag, b.against, b.key): b for b in bodies if b.telling and b.key not in _known(trees, b)}
+    new = {(b.tag, b.against, b.key): b for b in bodies if b.lines.total() > 1 and b.key not in _known(trees, b)}
     telling: dict[bytes, list[_Body]] = {}
     for body in new.values():
         telling.setdefault(body.telling, []).append(body)
@@ -80,8 +80,9 @@ def _search(trees: Trees, bodies: list[_Body]) -> None:
     for tag, against, key in new:
         found.setdefault((tag, against), {})[key] = []
     for places, data in trees.changed(found):
-        for body, (tag, path) in product(_told(data, telling), places):
-            if tag == body.tag and body.may_stand_in(data, trees.data(body.against, path) or b""):
+        bodies = [body for body in _told(data, telling) if body.may_stand_in(data)]
+        for body, (tag, path) in product(bodies, places):
+            if tag == body.tag and body.came_to(data, trees.data(body.against, path) or b""):
                 found[tag, body.against][body.key].append(path)
     for (tag, against), answers in found.items():
         trees.searched.add((trees.commit(tag), trees.commit(against)), answers)

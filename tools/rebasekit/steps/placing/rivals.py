@@ -27,7 +27,7 @@ from rebasekit.steps.placing.question import Placed, Question, Succession
 from rebasekit.steps.placing.sides import with_hunk
 from rebasekit.steps.trial import Trial
 
-_FEWEST = 4  # lines of a body: shorter ones are alike by chance
+_FEWEST = 4  # lines of a body: shorter ones that are alike are so by chance, unless they are the same
 _ALIKE = 0.8
 _KNOWN: weakref.WeakKeyDictionary[ast.AST, Counter[str]] = weakref.WeakKeyDictionary()
 
@@ -44,10 +44,13 @@ def doubted(question: Question, old: Landing | None, placed: Placed) -> Placed:
         return placed
     new = Landing(answer.file, source, found[0])
     candidates: tuple[Spot, ...] = (Spot(answer.file, answer.scope, found[0].first),)
-    if heir := _heir(question, old, new):
+    heir, twin = _heir(question, old, new), _forebear(question, old, new)
+    if _lines(old.source, old.scope).total() < 2 and not (heir and twin):
+        heir = twin = None  # a single line is what many have: only an exchange tells
+    if heir:
         candidates += (heir.spot,)
         reason = f"{_called(new)} may be another now: {_called(heir, new.file)} has more of what it was"
-    elif twin := _forebear(question, old, new):
+    elif twin:
         reason = f"{_called(new)} may be what {_called(twin, new.file)} was"
     else:
         was, now = _lines(old.source, old.scope), _lines(source, new.scope)
@@ -81,12 +84,10 @@ def _called(landing: Landing, home: str | None = None) -> str:
 def _heir(question: Question, old: Landing, found: Landing) -> Landing | None:
     """Another scope that became more like the old one than the found one is."""
     was, here = _lines(old.source, old.scope), _lines(found.source, found.scope)
-    if was.total() < _FEWEST:
-        return None
     likeness = _likeness(was, here)
     for other in _others(question, question.tag, old, found, found.scope):
         now = _likeness(was, _lines(other.source, other.scope))
-        if now < _least(other, old, found, was - here) or now <= likeness:
+        if now < _least(other, old, found, was, was - here) or now <= likeness:
             continue
         if now > _most(question, was, other, question.pin, old):
             return other
@@ -96,15 +97,13 @@ def _heir(question: Question, old: Landing, found: Landing) -> Landing | None:
 def _forebear(question: Question, old: Landing, found: Landing) -> Landing | None:
     """Another scope at the pin that the found one is more like than the old one, and that went."""
     was, here = _lines(old.source, old.scope), _lines(found.source, found.scope)
-    if here.total() < _FEWEST:
-        return None
     likeness = _likeness(here, was)
     renamed = tail(found.scope.name) != tail(old.scope.name)
     for other in _others(question, question.pin, old, found, old.scope):
         lines = _lines(other.source, other.scope)
         then = _likeness(here, lines)
         beyond = other.file not in (old.file, found.file)
-        if then < _least(other, old, found, here - was) or then < likeness:
+        if then < _least(other, old, found, here, here - was) or then < likeness:
             continue
         if then == likeness and (beyond or not renamed):
             continue
@@ -114,9 +113,13 @@ def _forebear(question: Question, old: Landing, found: Landing) -> Landing | Non
     return None
 
 
-def _least(other: Landing, old: Landing, found: Landing, changed: Counter[str]) -> float:
-    """How alike a rival has to be: one in a file beyond to the line, when the scope has all the lines that it had."""
-    return _ALIKE if changed or other.file in (old.file, found.file) else 1.0
+def _least(other: Landing, old: Landing, found: Landing, body: Counter[str], changed: Counter[str]) -> float:
+    """How alike a rival has to be: to the line when the body is short.
+
+    One in a file beyond has to be that too when the scope has all the lines that it had.
+    """
+    kept = not changed and other.file not in (old.file, found.file)
+    return 1.0 if body.total() < _FEWEST or kept else _ALIKE
 
 
 def _others(question: Question, tag: Tag, old: Landing, found: Landing, own: Scope) -> Iterator[Landing]:
