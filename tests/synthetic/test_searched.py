@@ -27,7 +27,7 @@ def twin(name: str, key: str) -> str:
 
 SAME = {"same.py": b"a = 1\n", "data.txt": b'key = "one"\n'}
 BEFORE = {"a.py": twin("run", "one").encode(), "b.py": twin("go", "two").encode(), **SAME}
-SWAPPED = {"a.py": twin("run", "two").encode(), "b.py": twin("go", "one").encode(), **SAME}
+SWAPPED = {"a.py": twin("run", "two").encode(), "b.py": twin("go", "one").encode(), **SAME, "data.txt": b"3\n"}
 EDITED = {**BEFORE, "a.py": twin("run", "other").encode(), "b.py": BEFORE["b.py"] + b"\n# more\n"}
 
 
@@ -73,6 +73,9 @@ def test_asked_once(tmp_path: Path, new: dict[str, bytes], expected: str) -> Non
     other = Counting({OLD.name: BEFORE, NEW.name: {**new, "a.py": twin("run", "third").encode()}})
     outcomes(other, Searched(tmp_path / "kept"), "y = x + 1")
     assert other.bulk, "another body is another question"
+    again = Counting({OLD.name: BEFORE, NEW.name: new})
+    assert outcomes(again, Searched(tmp_path / "kept"), "y = x + 1") == [expected]
+    assert again.bulk == [], "the first one is still known"
 
 
 @pytest.mark.parametrize("damage", ["", "[1]", '{"a": 1}', "{", "\0"])

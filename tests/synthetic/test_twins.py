@@ -247,10 +247,11 @@ def test_three_that_go_round_over_files(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_one_that_moved_and_whose_name_a_twin_of_another_file_took(form):
     old = [Twin("run", "one", A), Twin("run", "two", C), Twin("rest", "three", C)]
-    new = [Twin("run", "two", A), Twin("run_old", "one", ("c.py", "D")), old[2]]
-    placement, keys = carried(old, new, old[0], FORMS[form])
-    assert (placement.outcome.value, keys) == ("ambiguous", [])
-    assert "`D.run_old` in `c.py`" in placement.reason
+    for name, owner in (("run_old", "D"), ("run", "A")):
+        new = [Twin("run", "two", A), Twin(name, "one", ("c.py", owner)), old[2]]
+        placement, keys = carried(old, new, old[0], FORMS[form])
+        assert (placement.outcome.value, keys) == ("ambiguous", [])
+        assert f"`{owner}.{name}` in `c.py`" in placement.reason
 
 
 @pytest.mark.parametrize("form", FORMS)
