@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -234,3 +235,29 @@ def die_at(moment):
         return real(self, target)
 
     Path.replace = replace
+
+
+@pytest.mark.parametrize("where", ["pkg", "env", "env/lib", "checkout"])
+def test_the_wrong_folder_is_told_with_the_right_one(case, tree, where):
+    """The package itself, an environment or a folder of it, a checkout whose package lies below a prefix."""
+    inside = {"env": "lib/python3.11/site-packages", "env/lib": "python3.11/site-packages", "checkout": "python dir"}
+    folder = case.unpacked()
+    right = folder
+    if where == "pkg":
+        given = folder / "pkg"
+    else:
+        given = folder.parent / where
+        right = given / inside[where]
+        right.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(right)
+    if where == "env/lib":  # too far away to guess
+        assert "rebasekit apply --help" in refused(case, given, tree)
+        return
+    message = refused(case, given, tree)
+    assert "it does not hold v1.0.0" in message
+    hint = message.partition("hint: ")[2].strip()
+    assert shlex.split(hint) == ["rebasekit", "apply", "--tag", "v1.0.0", "--to", str(right)]
+    case.ok(*shlex.split(hint)[1:])
+    assert tree(right) == PATCHED
+    back = refused(case, given, tree, "-R").partition("hint: ")[2].strip()
+    assert shlex.split(back)[-2:] == [str(right), "--reverse"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rebasekit.errors import StateError, UsageError
@@ -40,7 +41,7 @@ def apply(
     have, want = (patched, pristine) if reverse else (pristine, patched)
     executable = {path for stage in result.outcomes.stages for path in modes(stage.patch, result)}
     with Transaction(to, anywhere=True) as transaction:
-        _check(to, tag, have, want, reverse)
+        _check(space, to, tag, have, want, reverse)
         changed = sorted(path for path in want if want[path] != have[path])
         for path in changed:
             data = want[path]
@@ -57,7 +58,25 @@ def _package(space: Workspace, tag: Tag) -> str:
     return f"{space.series.source.package or 'PACKAGE'}=={tag.version}"
 
 
-def _check(to: Path, tag: Tag, have: State, want: State, reverse: bool) -> None:
+def _elsewhere(space: Workspace, tag: Tag, to: Path, have: State, reverse: bool) -> str:
+    """The command for a folder nearby that has all the files; else how to see where an installed release is."""
+    there = [path for path, data in have.items() if data is not None]
+    for folder in _nearby(to):
+        if all((folder / path).is_file() for path in there):
+            return f"rebasekit apply --tag {tag} --to {shlex.quote(str(folder))}{' --reverse' if reverse else ''}"
+    package = space.series.source.package
+    return f"pip show -f {package}" if package else "rebasekit apply --help"
+
+
+def _nearby(to: Path) -> Iterator[Path]:
+    """Where the files are when the folder is the package itself, an environment, or a checkout that has a prefix."""
+    above = to.absolute()
+    yield from (above.parent, above.parent.parent)
+    for pattern in ("*", "lib/python*/site-packages", "*/lib/python*/site-packages"):
+        yield from sorted(folder for folder in to.glob(pattern) if folder.is_dir())
+
+
+def _check(space: Workspace, to: Path, tag: Tag, have: State, want: State, reverse: bool) -> None:
     """Whether the folder holds what it should before; say in which way it does not."""
     found = {path: _read(to, path) for path in have}
     wrong = sorted(path for path in have if found[path] != have[path])
@@ -75,7 +94,8 @@ def _check(to: Path, tag: Tag, have: State, want: State, reverse: bool) -> None:
     data, expected = found[path], have[path]
     if data is None:
         raise StateError(
-            f"`{to}` has no `{path}`{more}: it does not hold {tag}", hint=f"pip show -f {path.split('/')[0]}"
+            f"`{to}` has no `{path}`{more}: it does not hold {tag}",
+            hint=_elsewhere(space, tag, to, have, reverse),
         )
     if expected is None:
         raise StateError(f"`{path}`{more} is in `{to}`, where the release has no such file")
