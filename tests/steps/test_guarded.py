@@ -119,6 +119,14 @@ def test_the_other_branch() -> None:
     assert other_guard(before, after, scope) == ("if a", "else a")
 
 
+def test_branches_that_changed_places_with_the_condition_turned() -> None:
+    line = textwrap.indent("value = parse(path)", " " * 8)
+    for one, other in (("if a", "if not a"), ("if not a", "if a"), ("if a and b", "if not (a and b)")):
+        before, _ = found(TWO.format(one=line, two="        pass").replace("if a", one))
+        after, scope = found(TWO.format(one="        pass", two=line).replace("if a", other))
+        assert other_guard(before, after, scope) is None, (before.guards, after.guards)
+
+
 def test_only_as_deep_as_before() -> None:
     before, _ = found(BODY.format(head="if a"))
     after, scope = found("def load(path):\n    value = parse(path)\n")

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from rebasekit.edit.match import Candidate, candidates
 from rebasekit.edit.scopes import Scope
 
-_TESTED = ("if ", "else ")
-
 
 def other_guard(old: Candidate, new: Candidate, scope: Scope) -> tuple[str, str] | None:
     """The outermost guard at the pin and the one that now stands for it, where they are two conditions; else None."""
@@ -25,21 +23,29 @@ def other_guard(old: Candidate, new: Candidate, scope: Scope) -> tuple[str, str]
 
 def _kept(old: str, new: str, scope: Scope) -> bool:
     """Whether the new guard asks all that the old one did."""
-    word = next((word for word in _TESTED if old.startswith(word) and new.startswith(word)), None)
-    if word is None:
+    before, after = _condition(old), _condition(new)
+    if before is None or after is None:
         return False
-    before, after = (_parsed(guard.removeprefix(word)) for guard in (old, new))
-    if _turned(before) == ast.dump(after) or _turned(after) == ast.dump(before):
+    if ast.dump(before) == ast.dump(after):
+        return True
+    if ast.dump(_turned(before)) == ast.dump(after):
         return False
     return set(_words(before)) <= set(_words(after)) | set(_through_locals(after, scope))
 
 
-def _parsed(test: str) -> ast.expr:
-    return ast.parse(test, mode="eval").body
+def _condition(guard: str) -> ast.expr | None:
+    """When a block runs, None for one that hangs on no condition; the `else` of `not a` runs when `if a` would."""
+    word, _, test = guard.partition(" ")
+    if word not in ("if", "else"):
+        return None
+    condition = ast.parse(test, mode="eval").body
+    return condition if word == "if" else _turned(condition)
 
 
-def _turned(test: ast.expr) -> str:
-    return ast.dump(test.operand) if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else ""
+def _turned(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    return ast.UnaryOp(ast.Not(), test)
 
 
 def _words(node: ast.AST) -> Iterator[str]:
