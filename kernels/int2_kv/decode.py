@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import torch
-import triton
 
 from . import torch_path
 from .decode_stage import decode_stage
@@ -16,38 +16,66 @@ from .rotation import Rotation
 from .rows import RowTable, launch_rows
 
 RESIDENT = {32: 8, 16: 12}
-"""Programs that a Hopper multiprocessor holds, by tokens per step (240 and 165 registers a thread). A multiple of its
-four schedulers: nine or ten are slower than eight."""
+"""Programs that a multiprocessor's registers hold, by tokens per step (240 and 168 a thread)."""
+ALONE = {32: 4, 16: 8}
+"""Programs per multiprocessor for a single sequence: past that the merge costs what more splits save."""
+CONSTANTS = 5 << 10
+"""Bytes of shared memory that a program takes at most beside its tokens: queries, and what the driver keeps."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """Multiprocessors, and bytes of shared memory that one has."""
+
+    processors: int
+    shared: int
 
 
 @dataclass(frozen=True)
 class DecodePlan:
     """How a batch is cut up. Depends on nothing that changes between replays of a CUDA graph.
 
-    `splits` per sequence at most, of at least `least` tokens; `block` tokens per step; `stages` of Triton's pipeliner,
-    of which
-    two go to the indirection through the indices.
+    `splits` per sequence at most, of at least `least` tokens; `block` tokens per step, of which `stages` are in flight
+    or at work; `maxnreg` registers per thread.
     """
 
     splits: int
     block: int = 32
     least: int = 32
-    stages: int = 5
+    stages: int = 3
     maxnreg: int | None = None
 
 
-def plan(batch: int, layout: Int2Layout, heads: int, processors: int) -> DecodePlan:
-    """One wave of programs for `batch` sequences on a card with `processors` multiprocessors.
+def plan(batch: int, layout: Int2Layout, heads: int, card: Card) -> DecodePlan:
+    """One wave of programs for `batch` sequences.
 
-    A short batch stops at four programs per multiprocessor, and two for each tile of a token: past that the merge costs
-    what the splits save. Longer rows (four tiles or more) are read best in steps of 16 tokens, by more programs.
+    Longer rows (four tiles or more) are read best in steps of 16 tokens, by more programs; so is every row where shared
+    memory is short of eight programs in steps of 32.
     """
-    share = heads // layout.kv_heads
-    tiles = layout.kv_heads // layout.heads_per_tile(share) * triton.cdiv(share, 8)
-    block = 16 if tiles >= 4 and batch > 1 else 32
-    resident = RESIDENT[block] if batch >= 4 else RESIDENT[32]
-    splits = min(2 * processors, 4 * processors // tiles if batch == 1 else resident * processors // (batch * tiles))
+    tiles = layout.tiles(heads // layout.kv_heads)
+    block = 16 if tiles >= 4 or fitting(32, layout, heads, card) < RESIDENT[32] else 32
+    resident = min((ALONE if batch == 1 else RESIDENT)[block], fitting(block, layout, heads, card))
+    splits = min(2 * card.processors, resident * card.processors // (batch * tiles))
     return DecodePlan(splits=max(1, splits), block=block)
+
+
+@functools.cache
+def card_of(device: torch.device) -> Card:
+    """The card of a device; one small multiprocessor for the CPU, where Triton is interpreted."""
+    if device.type != "cuda":
+        return Card(1, 0)
+    found = torch.cuda.get_device_properties(device)
+    return Card(found.multi_processor_count, found.shared_memory_per_multiprocessor)
+
+
+def fitting(block: int, layout: Int2Layout, heads: int, card: Card) -> int:
+    """Programs in steps of `block` tokens that shared memory holds, in whole fours.
+
+    A multiprocessor has four schedulers: nine or ten programs are slower than eight.
+    """
+    sizes = layout.constants(layout.heads_per_tile(heads // layout.kv_heads))
+    words = sizes["K_PAD"] + sizes["V_PAD"] + sizes["META"]
+    return max(4, card.shared // (2 * DecodePlan.stages * block * words + CONSTANTS) // 4 * 4)
 
 
 def workspace(
@@ -67,7 +95,7 @@ def launch_stage(
     batch, heads, _ = q.shape
     share = heads // layout.kv_heads
     join = layout.heads_per_tile(share)
-    decode_stage[(layout.kv_heads // join * triton.cdiv(share, 8), cut.splits, batch)](
+    decode_stage[(layout.tiles(share), cut.splits, batch)](
         q, pool, indptr, indices, rows.row_of_slot if rows else indices, mid, lse, sm_scale,
         batch * heads, lse.stride(1), pool.shape[0] - 1,
         rows.sink if rows else 0, rows.window if rows else 0, cut.splits, cut.least,
@@ -86,11 +114,9 @@ def decode(
 
     `indptr` int32 or int64 [batch + 1], `indices` int64 token slots (a page is a run of them), `pool` as
     `Int2Layout.allocate` makes it. `rotation` is the one that the pool was written with. Returns the output [batch,
-    heads, v_dim] in q's
-    type (in `out` if given) and the log-sum-exp fp32 [batch, heads], base 2; zero and -inf for an empty sequence.
-    `impl` is "triton" or "torch"; nothing switches by itself. Raises `UnsupportedFeature` for the last three,
-    `ValueError` for
-    shapes that do not fit.
+    heads, v_dim] in q's type (in `out` if given) and the log-sum-exp fp32 [batch, heads], base 2; zero and -inf for an
+    empty sequence. `impl` is "triton" or "torch"; nothing switches by itself. Raises `UnsupportedFeature` for the last
+    three, `ValueError` for shapes that do not fit.
     """
     refuse(logit_cap=logit_cap, sinks=sinks, sliding_window=sliding_window)
     layout.check_pool(pool)
@@ -105,7 +131,7 @@ def decode(
         return torch_path.decode(q, pool, indptr, indices, layout, sm_scale, rotation, rows, out)
     q = q.contiguous()
     turned = rotation.rotate_query(q) if rotation else q
-    cut = cut or plan(batch, layout, heads, processors(q.device))
+    cut = cut or plan(batch, layout, heads, card_of(q.device))
     mid, lse = workspace(batch, heads, layout, cut.splits, rows, q.device)
     lse_out = torch.empty(batch, heads, dtype=torch.float32, device=q.device)
     launch_stage(turned, pool, indptr, indices, layout, sm_scale, cut, mid, lse, rows)
@@ -124,8 +150,3 @@ def decode(
     launch_rows(q, rows, indptr, indices, sm_scale, mid[cut.splits + 1 :], lse[..., cut.splits + 1 :])
     launch_merge(mid[cut.splits :], lse[..., cut.splits :], out, lse_out)
     return out, lse_out
-
-
-def processors(device: torch.device) -> int:
-    """Multiprocessors of a card; 1 for the CPU, where Triton is interpreted."""
-    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1

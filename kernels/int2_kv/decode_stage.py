@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 from triton.language.extra.cuda import gdc_launch_dependents
 
-from .bits import codes, power_of_code
+from .bits import PACKED, codes, power_of_code
 
 # Rescaling 64 registers at every step costs more than the softmax; do it when the maximum moved by 2**4. P then stays
 # under 16, and P x scale under 65504 for every scale that `MAX_ABS` allows.
@@ -57,6 +57,19 @@ def load_query(q_ptr, J: tl.constexpr, G: tl.constexpr, WIDTH: tl.constexpr, GRO
     mine = live[:, None] & (member[:, None] == (word // WIDTH)[None, :])
     return tl.load(q_ptr + head[:, None] * DIM + channel[None, :], mask=inside[None, :] & mine, other=0.0).to(
         tl.float32
+    )
+
+
+@triton.jit
+def load_slots(at):
+    """Low halves of int64 slots, in a form that the pipeliner does not take for an indirection of its own.
+
+    It would copy every index into shared memory, once for each layout that needs it, and wait for it there.
+    """
+    if not PACKED:
+        return tl.load(at).to(tl.uint32)
+    return tl.inline_asm_elementwise(
+        "ld.global.nc.L2::256B.u32 $0, [$1];", "=r,l", [at.to(tl.int64)], dtype=tl.uint32, is_pure=True, pack=1
     )
 
 
@@ -173,14 +186,13 @@ def decode_stage(
     else:
         meta_word = word_m % (JOIN * META_WORDS)
 
+    # Slots of the next step wait in registers. Rows past the end read the last token again: no load mask, and nothing
+    # that could be NaN.
+    coming = load_slots(indices_ptr + begin + tl.minimum(start + rows, stop - 1))
     for at in tl.range(start, stop, BLOCK, num_stages=STAGES):
-        # Rows past the end read the last token again: no load mask, and nothing that could be NaN.
         here = at + rows
-        slot = tl.load(indices_ptr + begin + tl.minimum(here, stop - 1)).to(tl.uint32)
-        # For blocks past the end the pipeliner forms addresses from indices it never loaded. It reads nothing there,
-        # yet runs on an H200 (triton 3.6) ended in address faults without this bound. No caller's index leaves the
-        # pool either.
-        slot = tl.minimum(slot, tl.zeros([BLOCK], tl.uint32) + last_slot)
+        slot = tl.minimum(coming, tl.zeros([BLOCK], tl.uint32) + last_slot)  # no caller's index leaves the pool
+        coming = load_slots(indices_ptr + begin + tl.minimum(here + BLOCK, stop - 1))
         offset = slot.to(tl.int64) * ROW
         if K_PAD == JOIN * K_WIDTH:
             kw = tl.load(k_at + offset[:, None] + word_k[None, :])
@@ -256,6 +268,7 @@ def decode_stage(
     if EARLY:  # the next kernel may take its places now; it waits for the end of this one before it reads
         gdc_launch_dependents()
     total = tl.sum(mass, 0)
+    scale_out = 1.0 / total
     mid = mid_ptr + (split.to(tl.int64) * part_stride + row_of_head + head) * V_DIM
     for j in tl.static_range(8):
         channel = j * V_WIDTH + word_v % V_WIDTH
@@ -266,7 +279,7 @@ def decode_stage(
                 row = tl.sum(tl.where(word_m[:, None] == own_zero[None, :], acc_zero, 0.0), 0)
                 inside = (channel >= g * V_GROUP) & (channel < (g + 1) * V_GROUP)
                 zero = tl.where(inside[:, None], row[None, :], zero)
-        value = (acc[j] * (16777216.0 / (4.0 ** power_of_code(j))) + zero) / total[None, :]
+        value = acc[j] * (scale_out * (16777216.0 / (4.0 ** power_of_code(j))))[None, :] + zero * scale_out[None, :]
         mine = (word_v < JOIN * V_WIDTH)[:, None] & ((word_v // V_WIDTH)[:, None] == member[None, :])
         tl.store(mid[None, :] + channel[:, None], value, mask=mine & live[None, :])
     tl.store(lse_out, tl.where(top > LOWEST, top + tl.log2(total), float("-inf")), mask=live)

@@ -154,6 +154,10 @@ class Int2Layout:
             join *= 2
         return join
 
+    def tiles(self, share: int) -> int:
+        """Decode programs that share a token: tiles of KV heads times eights of their `share` query heads."""
+        return self.kv_heads // self.heads_per_tile(share) * -(-share // 8)
+
 
 def _power(n: int) -> int:
     return 1 << (n - 1).bit_length()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 import triton
 import triton.language as tl
 from triton.language.extra.cuda import gdc_wait
 
-TILE = 8192
-"""Values that one program of `merge_parts` holds: every part at once, so that the merge waits for memory once."""
+TILE = 1024
+"""Values that a warp of `merge_parts` holds. A program has every part of some channels, so that the merge waits for
+memory once; few channels, because sums over parts that stay in a warp need no barrier.
+"""
 
 
 @triton.jit
@@ -46,13 +50,15 @@ def launch_merge(mid: torch.Tensor, lse: torch.Tensor, out: torch.Tensor, lse_ou
     early = starts_early(mid.device)
     padded = triton.next_power_of_2(parts)
     block = max(16, min(triton.next_power_of_2(dim), TILE // padded))
+    warps = max(1, min(8, padded * block // TILE))
     merge_parts[(batch * heads, triton.cdiv(dim, block))](
         mid, lse, out, lse_out, batch * heads, lse.stride(1), lse_out.stride(1), parts,
-        PARTS_PAD=padded, DIM=dim, BLOCK=block, EARLY=early, num_warps=8 if padded * block >= TILE else 4,
+        PARTS_PAD=padded, DIM=dim, BLOCK=block, EARLY=early, num_warps=warps,
         **({"launch_pdl": True} if early else {}),
     )  # fmt: skip
 
 
+@functools.cache
 def starts_early(device: torch.device) -> bool:
     """Whether a kernel may be launched before the one ahead of it has ended: NVIDIA's Hopper and later."""
     return device.type == "cuda" and torch.version.hip is None and torch.cuda.get_device_capability(device) >= (9, 0)

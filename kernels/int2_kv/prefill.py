@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from . import dense, dequantize, merge, torch_path
-from .decode import processors
+from .decode import card_of
 from .features import refuse
 from .layout import Int2Layout
 from .rotation import Rotation
@@ -63,7 +63,7 @@ def prefill(
     heads = q.shape[1]
     if out is None:
         out = torch.empty(q.shape[0], heads, layout.v_dim, dtype=q.dtype, device=q.device)
-    cut = cut or plan(layout, heads, processors(q.device))
+    cut = cut or plan(layout, heads, card_of(q.device).processors)
     exact = _exact(pool, slots, layout, rotation, rows, q.dtype, impl) if rows is not None else None
     packed = slots if rows is None else slots[min(rows.sink, len(slots)) : max(len(slots) - rows.window, 0)]
     for first in range(0, q.shape[0], cut.block):

@@ -129,7 +129,7 @@ def bounds_of(run, J: tl.constexpr, G: tl.constexpr, WIDTH: tl.constexpr, GROUP:
 
 @triton.jit
 def group_range(runs, G: tl.constexpr, WIDTH: tl.constexpr, GROUP: tl.constexpr, PAD: tl.constexpr,
-                BLOCK: tl.constexpr, UNIT: tl.constexpr, clip):  # fmt: skip
+                UNIT: tl.constexpr, clip):  # fmt: skip
     """Scale and zero fp32[BLOCK] of group G of runs times UNIT, rounded to fp16 as they will be stored."""
     FIRST: tl.constexpr = G * GROUP // WIDTH
     low, high = bounds_of(runs[FIRST], FIRST, G, WIDTH, GROUP, PAD)
@@ -170,7 +170,7 @@ def write_codes(
     meta = tl.zeros([BLOCK, META], tl.float32)
     lines = ()
     for g in tl.static_range(GROUPS):
-        scale, zero = group_range(runs, g, WIDTH, GROUP, PAD, BLOCK, UNIT, clip)
+        scale, zero = group_range(runs, g, WIDTH, GROUP, PAD, UNIT, clip)
         meta = tl.where(word_m[None, :] == g, scale[:, None], meta)
         meta = tl.where(word_m[None, :] == GROUPS + g, zero[:, None], meta)
         third = tl.where(scale > 0, (1.0 / 3.0) / scale, 0.0)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from int2_kv import Int2Layout, RowTable, UnsupportedFeature, decode, default_rotation, naive, torch_path  # noqa: E402
-from int2_kv.decode import DecodePlan, launch_stage, plan, workspace  # noqa: E402
+from int2_kv.decode import Card, DecodePlan, launch_stage, plan, workspace  # noqa: E402
 from int2_kv.merge import launch_merge  # noqa: E402
 
 CARD = torch.cuda.is_available()
@@ -186,10 +186,20 @@ def test_a_query_that_does_not_fit() -> None:
 
 
 def test_the_plan_depends_on_the_batch_only() -> None:
+    layout, card = Int2Layout(2, 256, 256), Card(132, 228 << 10)
+    assert [plan(b, layout, 12, card).splits for b in (1, 8, 32, 1024)] == [264, 66, 16, 1]
+    wide = [plan(b, Int2Layout(4, 256, 256), 24, card) for b in (1, 2, 8, 32)]
+    assert [(cut.splits, cut.block) for cut in wide] == [(264, 16), (198, 16), (49, 16), (12, 16)]
+
+
+def test_the_plan_fits_into_shared_memory() -> None:
+    """A card with 100 KiB per multiprocessor holds five programs in steps of 32 tokens: eight in steps of 16 it is."""
     layout = Int2Layout(2, 256, 256)
-    assert [plan(b, layout, 12, 132).splits for b in (1, 8, 32, 1024)] == [264, 66, 16, 1]
-    wide = [plan(b, Int2Layout(4, 256, 256), 24, 132) for b in (1, 2, 8, 32)]
-    assert [(cut.splits, cut.block) for cut in wide] == [(132, 32), (132, 16), (49, 16), (12, 16)]
+    small = plan(8, layout, 12, Card(28, 100 << 10))
+    assert (small.splits, small.block) == (8 * 28 // 16, 16)
+    assert plan(8, layout, 12, Card(28, 228 << 10)).block == 32
+    tiny = plan(8, layout, 12, Card(28, 48 << 10))
+    assert (tiny.splits, tiny.block) == (4 * 28 // 16, 16)
 
 
 @pytest.mark.skipif(not CARD, reason="needs 5 GB: slots beyond 2**31 words")
