@@ -12,9 +12,18 @@ from sglang.srt.mem_cache.int2_kv_pool import Int2TokenToKVPool
 
 
 def int2_pool(pool: Any) -> Int2TokenToKVPool | None:
-    """The int2 pool behind the pool that a backend sees, if it is one; a hybrid model's is one level down."""
+    """The int2 pool behind the pool that a backend sees, if it is one; a hybrid model's is one level down.
+
+    Raises ``ValueError`` for a pool of another kind that was built for the same flag: it would store keys and values as whole numbers.
+    """
     inner = getattr(pool, "full_kv_pool", pool)
-    return inner if isinstance(inner, Int2TokenToKVPool) else None
+    if isinstance(inner, Int2TokenToKVPool):
+        return inner
+    if getattr(inner, "dtype", None) == torch.int16:
+        raise ValueError(
+            f"--kv-cache-dtype int2 does not serve this model: its KV cache is a `{type(inner).__name__}`."
+        )
+    return None
 
 
 def v_head_dim(pool: Any, usual: Any) -> int:

@@ -45,13 +45,14 @@ def plan(kvc: Any, rotations: bool = False) -> Int2Plan:
     heads = model.get_num_kv_heads(get_parallel().attn_tp_size, get_parallel().attn_dcp_size)
     layout = Int2Layout(heads, model.head_dim, model.v_head_dim, arguments.kv_cache_quant_group_size)
     window = min(arguments.int2_window_tokens, model.context_len)
-    sink = min(arguments.int2_sink_tokens, model.context_len)
+    # No position is in both, so that `sink + window` is what a request of full length has, and `SlotRows` counts it right.
+    sink = min(arguments.int2_sink_tokens, model.context_len - window)
     return Int2Plan(
         layout=layout,
         sink=sink,
         window=window,
         # One more than there are requests: a chunk still reads the window that it pushes out.
-        row_limit=(requests_with_rows(kvc) + 1) * min(sink + window, model.context_len),
+        row_limit=(requests_with_rows(kvc) + 1) * (sink + window),
         dtype=kvc.model_dtype,
         rotations=load(layer_ids(kvc), layout, kvc.device) if rotations else [],
     )

@@ -12,6 +12,8 @@ from sglang.srt.arg_groups.overrides import (
     resolving_view,
     use_mla_backend,
 )
+from sglang.srt.configs.hybrid_arch import hybrid_lightning_config
+from sglang.srt.configs.model_config import is_minimax_sparse
 from sglang.srt.layers.attention.int2_kv import Int2Layout
 from sglang.srt.model_executor.cuda_graph_config import Backend
 
@@ -61,11 +63,14 @@ def _unserved(server_args: Any, cfg: Any) -> dict[str, bool]:
         "the hierarchical cache (--enable-hierarchical-cache)": asked("enable_hierarchical_cache"),
         "LMCache (--enable-lmcache)": asked("enable_lmcache"),
         "FlexKV (--enable-flexkv)": asked("enable_flexkv"),
+        "an external cache (--enable-unified-cache-external-linker)": asked("enable_unified_cache_external_linker"),
+        "the KV cache canary (--kv-canary)": asked("kv_canary", "none"),
         "HiSparse (--enable-hisparse)": asked("enable_hisparse"),
         "KV cache sharding (--enable-kv-cache-sharding)": asked("enable_kv_cache_sharding"),
         "the unified memory pool (--enable-unified-memory)": asked("enable_unified_memory"),
         "the page-major layout (--enable-page-major-kv-layout)": asked("enable_page_major_kv_layout"),
         "disaggregated prefill and decode (--disaggregation-mode)": asked("disaggregation_mode", "null"),
+        "role switching (--enable-pd-role-switch)": asked("enable_pd_role_switch"),
         "PD multiplexing (--enable-pdmux)": asked("enable_pdmux"),
         "diffusion language models (--dllm-algorithm)": asked("dllm_algorithm"),
         "two-batch overlap (--enable-two-batch-overlap)": asked("enable_two_batch_overlap"),
@@ -80,6 +85,11 @@ def _unserved(server_args: Any, cfg: Any) -> dict[str, bool]:
 def _check_model(model: Any, cfg: Any) -> None:
     if model.is_hybrid_swa:
         raise ValueError("--kv-cache-dtype int2 does not serve sliding-window attention.")
+    if _is_sparse(model.hf_config):
+        raise ValueError("--kv-cache-dtype int2 does not serve sparse attention.")
+    # Its linear layers convert queries to the cache's type.
+    if hybrid_lightning_config(model) is not None:
+        raise ValueError("--kv-cache-dtype int2 does not serve lightning attention.")
     try:
         Int2Layout(1, model.head_dim, model.v_head_dim, cfg.kv_cache_quant_group_size)
     except ValueError as error:
@@ -87,3 +97,14 @@ def _check_model(model: Any, cfg: Any) -> None:
             f"--kv-cache-dtype int2 does not serve this model with --kv-cache-quant-group-size "
             f"{cfg.kv_cache_quant_group_size}: {error}."
         ) from error
+
+
+def _is_sparse(config: Any) -> bool:
+    """Whether layers of this model choose the tokens that they attend to; such models have pools and backends of their own."""
+    if is_minimax_sparse(config):
+        return True
+    try:
+        from sglang.srt.layers.attention.qsa.config import parse_qsa_profile
+    except ImportError:  # before v0.5.20
+        return False
+    return parse_qsa_profile(config) is not None

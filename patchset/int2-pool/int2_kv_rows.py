@@ -78,7 +78,7 @@ class SlotRows:
             return
         written, requests = written.long(), requests[: len(prefix_lens)].long()
         self._begin(table, written)
-        lengths = torch.tensor([prefix_lens, chunk_lens], device=table.device)
+        lengths = torch.tensor([prefix_lens, chunk_lens], dtype=torch.int64, device=table.device)
         real = torch.where(lengths[1] > 0, requests, table.shape[0])
         self._note(real, lengths.sum(0))
         # The chunk reads its prefix's window once more, though it is about to leave: keep it if others do not need the rows.
@@ -130,8 +130,9 @@ class SlotRows:
         first = lengths.clamp(max=self.sink)
         recent = torch.maximum(lengths - self.window, first)
         position = torch.where(nth < first, nth, recent + nth - first)
-        slots = table[requests[:, None], position.clamp(max=width - 1)]
-        self.last_used[self.row_or_spare(torch.where(position < lengths, slots, 0).long())] = self.clock + weight
+        # What a place said may be gone: a server that was put to sleep wakes with any bytes in the table.
+        slots = table[requests[:, None], position.clamp(max=width - 1)].long().clamp(0, self.row_of_slot.shape[0] - 1)
+        self.last_used[self.row_or_spare(torch.where(position < lengths, slots, 0))] = self.clock + weight
 
     def _give(self, slots: torch.Tensor) -> None:
         """Give each slot (0: none) the row that is needed least; whoever had it is read packed from now on."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from sglang.srt.environ import envs
 from sglang.srt.runtime_context import get_disagg, get_parallel, get_schedule, get_serving
 
 logger = logging.getLogger(__name__)
@@ -79,6 +80,13 @@ def watch(runner: Any) -> None:
         raise ValueError("--preload-longest-chunk is part of the warm-up; it cannot go with --skip-server-warmup.")
     if get_disagg().disaggregation_mode != "null":
         raise ValueError("--preload-longest-chunk does not serve disaggregated prefill and decode.")
+    # Their warm-up is their own, and would say ready without a preload.
+    for server, used in {
+        "the gRPC server (--smg-grpc-mode)": serving.smg_grpc_mode or serving.grpc_mode,
+        "the Rust server (SGLANG_RUST_SERVER)": envs.SGLANG_RUST_SERVER.get(),
+    }.items():
+        if used:
+            raise ValueError(f"--preload-longest-chunk needs the HTTP server; it cannot go with {server}.")
     runner.forward = Watch(runner)
 
 

@@ -173,11 +173,11 @@ class Batch(SimpleNamespace):
 
 
 class Engine:
-    """One rank. `tokens` is the size of the pool, `model` its configuration file."""
+    """One rank. `tokens` is the size of the pool, `model` its configuration file. With pages, tests hand out slots themselves."""
 
-    def __init__(self, model: dict[str, Any] = HYBRID, tokens: int = 512, **arguments: Any) -> None:
-        self.server_args = publish(model, **arguments)
-        self.kvc = configurator(self.server_args)
+    def __init__(self, model: dict[str, Any] = HYBRID, tokens: int = 512, page_size: int = 1, **arguments: Any) -> None:
+        self.server_args = publish(model, page_size=page_size, **arguments)
+        self.kvc = configurator(self.server_args, page_size=page_size)
         config = self.kvc.model_config
         self.table = torch.zeros(8, CONTEXT, dtype=torch.int32)
         requests = SimpleNamespace(size=8, req_to_token=self.table, mamba_pool=None)
@@ -194,7 +194,7 @@ class Engine:
             req_to_token=self.table,
             token_to_kv_pool_allocator=self.allocator,
             token_to_kv_pool=self.pool,
-            page_size=1,
+            page_size=page_size,
             device="cpu",
         )
         self.backend = TritonAttnBackend(
@@ -205,7 +205,7 @@ class Engine:
                 token_to_kv_pool_allocator=self.allocator,
                 kv_index_translator=self.translator,
                 sliding_window_size=None,
-                page_size=1,
+                page_size=page_size,
                 model_config=config,
                 device="cpu",
                 gpu_id=0,

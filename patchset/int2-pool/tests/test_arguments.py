@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from typing import Any
 
 import pytest
@@ -67,11 +68,14 @@ UNSERVED = {
     "the hierarchical cache": {"enable_hierarchical_cache": True},
     "LMCache": {"enable_lmcache": True},
     "FlexKV": {"enable_flexkv": True},
+    "an external cache": {"enable_unified_cache_external_linker": True},
+    "the KV cache canary": {"kv_canary": "log"},
     "HiSparse": {"enable_hisparse": True},
     "KV cache sharding": {"enable_kv_cache_sharding": True},
     "the unified memory pool": {"enable_unified_memory": True},
     "the page-major layout": {"enable_page_major_kv_layout": True},
     "disaggregated prefill": {"disaggregation_mode": "decode"},
+    "role switching": {"enable_pd_role_switch": True},
     "PD multiplexing": {"enable_pdmux": True},
     "diffusion language models": {"dllm_algorithm": "LowConfidence"},
     "two-batch overlap": {"enable_two_batch_overlap": True},
@@ -134,6 +138,39 @@ MLA = {
 def test_mla_models_are_refused() -> None:
     with pytest.raises(ValueError, match="does not serve MLA models"):
         guard(MLA, **INT2)
+
+
+SPARSE = {
+    "blocks": PLAIN | {"architectures": ["MiniMaxM3SparseForCausalLM"]},
+    "compressed": HYBRID
+    | {
+        "indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 64, "indexer_budget": 1024,
+        "indexer_compress_ratio": 2,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.differs
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse_attention_is_refused(kind: str) -> None:
+    """Its pools are of other classes: without a refusal keys are stored as whole numbers, on every release."""
+    if kind == "compressed" and importlib.util.find_spec("sglang.srt.layers.attention.qsa") is None:
+        pytest.skip("this release has no such attention")
+    with pytest.raises(ValueError, match="does not serve sparse attention"):
+        guard(SPARSE[kind], **INT2)
+
+
+LIGHTNING = PLAIN | {
+    "architectures": ["MiniCPMSALAForCausalLM"], "model_type": "minicpm_sala",
+    "mixer_types": ["lightning", "minicpm4"], "lightning_nkv": 4,
+}  # fmt: skip
+
+
+@pytest.mark.differs
+def test_lightning_attention_is_refused() -> None:
+    """Its decode converts queries to the type of the KV cache, which are whole numbers here, on every release."""
+    with pytest.raises(ValueError, match="does not serve lightning attention"):
+        guard(LIGHTNING, **INT2)
 
 
 def test_other_dtypes_are_not_asked() -> None:

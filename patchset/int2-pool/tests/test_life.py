@@ -247,3 +247,30 @@ def test_no_slot_has_another_tokens_values(rows: str, tokens: int, seed: int) ->
             getattr(life, step)()
         seen += life.check()
     assert (seen > 0) is (rows != "none")
+
+
+@pytest.mark.differs
+@pytest.mark.parametrize(
+    "rows", [{}, {"int2_sink_tokens": 200, "int2_window_tokens": 200}, {"int2_sink_tokens": CONTEXT}], ids=str
+)
+def test_sinks_and_a_window_that_cover_the_context_cover_every_token(rows: dict[str, int]) -> None:
+    """Seven requests where seven may run. One goes on while the others are followed by new ones; none ever loses a row."""
+    engine = Engine(PLAIN, tokens=20_000, max_running_requests=7, **INT2, **rows)
+    slot_rows, lengths = engine.inner.slot_rows, {place: 100 for place in range(1, 8)}
+
+    def read(place: int, count: int) -> None:
+        slots = engine.allocate(place, 0, count)
+        slot_rows.plan_extend(engine.table, torch.tensor([place]), slots, [0], [count])
+        lengths[place] = count
+
+    for place in lengths:
+        read(place, 100)
+    for step in range(120):
+        slots = torch.cat([engine.allocate(place, length, 1) for place, length in lengths.items()])
+        lengths = {place: length + 1 for place, length in lengths.items()}
+        slot_rows.plan_decode(engine.table, torch.tensor([*lengths]), torch.tensor([*lengths.values()]), slots)
+        for place, length in lengths.items():
+            missing = int((slot_rows.row_of_slot[engine.table[place, :length].long()] < 0).sum())
+            assert missing == 0, f"request {place} lost {missing} of {length} tokens in step {step}"
+        if step % 4 == 3:
+            read(2 + step // 4 % 6, 200)

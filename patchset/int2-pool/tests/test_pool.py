@@ -11,6 +11,7 @@ import tree
 tree.require()
 
 import torch
+from sglang.srt.mem_cache.memory_pool import MHATokenToKVPool
 from small_engine import CONTEXT, DIM, DTYPE, HYBRID, INT2, KV_HEADS, PLAIN, Engine, configurator, made_up, publish
 
 MODELS = pytest.mark.parametrize("model", [PLAIN, HYBRID], ids=["plain", "hybrid"])
@@ -144,6 +145,20 @@ def test_a_model_with_such_layers_is_refused_before_the_pool_is_built(change: di
             is_dsv4_model=False,
             req_to_token_pool=None,
         )
+
+
+@pytest.mark.differs
+def test_no_backend_reads_another_pool_that_was_built_for_int2() -> None:
+    """What upstream builds for a kind of model that is not known here would hold keys and values as whole numbers."""
+    engine = Engine(PLAIN, **INT2)
+    other = MHATokenToKVPool(
+        8, page_size=1, dtype=torch.int16, head_num=KV_HEADS, head_dim=DIM, layer_num=2, device="cpu",
+        enable_memory_saver=False,
+    )  # fmt: skip
+    for pool in (other, SimpleNamespace(full_kv_pool=other)):
+        engine.backend.token_to_kv_pool = pool
+        with pytest.raises(ValueError, match="int2 does not serve this model: its KV cache is a `MHATokenToKVPool`"):
+            engine.extend([(1, 0, made_up(4, 0))])
 
 
 @pytest.mark.unchanged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 import tree
@@ -10,6 +11,7 @@ import tree
 tree.require()
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 rows_module = pytest.importorskip("sglang.srt.mem_cache.int2_kv_rows", reason="not in this tree")
 SlotRows = rows_module.SlotRows
@@ -179,6 +181,58 @@ def test_requests_that_ended_long_ago_claim_nothing() -> None:
     for chunk in range(8):
         extend(0, chunk * 25, 25)
         assert (rows.row_of_slot[near] >= 0).all(), f"lost to chunk {chunk + 1}"
+
+
+def test_what_a_place_said_may_be_gone() -> None:
+    """A server that was put to sleep wakes with any bytes in the table; the places of ended requests still have their claim."""
+    rows = SlotRows(90, 20, 4, 6, "cpu")
+    table = torch.zeros(3, WIDTH, dtype=torch.int32)
+    for place, first in ((1, 1), (2, 40)):
+        slots = torch.arange(first, first + 30)
+        table[place, :30] = slots.int()
+        rows.plan_extend(table, torch.tensor([place]), slots, [0], [30])
+    table[1, ::2], table[1, 1::2] = 0x3F80_3F80, -7
+    table[2, 30] = 71
+    rows.plan_decode(table, torch.tensor([2]), torch.tensor([31]), torch.tensor([71]))
+    near = table[2, [*range(4), *range(25, 31)]].long()
+    assert (rows.row_of_slot[near] >= 0).all()
+
+
+def test_a_batch_of_nobody_changes_nothing() -> None:
+    rows = SlotRows(90, 20, 4, 6, "cpu")
+    table, nothing = torch.arange(3 * WIDTH, dtype=torch.int32).view(3, WIDTH) % 90, torch.zeros(0, dtype=torch.int64)
+    rows.plan_extend(table, torch.tensor([1]), table[1, :30].long(), [0], [30])
+    before = rows.row_of_slot.clone()
+    rows.plan_extend(table, nothing, nothing, [], [])
+    rows.plan_decode(table, nothing, nothing, nothing)
+    assert torch.equal(rows.row_of_slot, before)
+
+
+class Operations(TorchDispatchMode):
+    """Names of all operations that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+def test_a_decode_plan_can_be_captured() -> None:
+    """All its tensors stay where they are, and nothing in it waits for a value."""
+    rows = SlotRows(90, 20, 4, 6, "cpu")
+    table = torch.arange(3 * WIDTH, dtype=torch.int32).view(3, WIDTH) % 90
+    batch = torch.tensor([1, 0]), torch.tensor([21, 1]), torch.tensor([33, 0])
+    rows.plan_decode(table, *batch)
+    places = {name: value.data_ptr() for name, value in vars(rows).items() if isinstance(value, torch.Tensor)}
+    with Operations() as operations:
+        rows.plan_decode(table, *batch)
+    assert {name: getattr(rows, name).data_ptr() for name in places} == places
+    waits = ("item", "nonzero", "local_scalar", "masked_select", "unique")
+    assert len(operations.names) > 20
+    assert [name for name in operations.names if any(wait in name for wait in waits)] == []
 
 
 def test_a_row_for_every_slot_needs_no_plan() -> None:

@@ -243,6 +243,19 @@ def test_what_cannot_be_preloaded_is_refused_at_start(arguments: dict[str, Any],
         initialized()
 
 
+@pytest.mark.differs
+@pytest.mark.parametrize("name", ["smg_grpc_mode", "grpc_mode", "SGLANG_RUST_SERVER"])
+def test_a_server_whose_warm_up_is_another_is_refused_at_start(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since v0.5.22 the Rust server warms itself up: it would be ready without a preload, and without a word."""
+    if name == "SGLANG_RUST_SERVER":
+        monkeypatch.setenv(name, "1")
+        publish(**ON)
+    else:
+        publish(**ON, **{name: True})
+    with pytest.raises(ValueError, match=r"it cannot go with the (gRPC|Rust) server \("):
+        initialized()
+
+
 def test_off_and_for_drafts_nothing_is_watched() -> None:
     publish()
     assert (runner := initialized()).forward is runner.plain
