@@ -64,6 +64,8 @@ def found(text: str) -> tuple[Candidate, Scope]:
         ("if self.a", "if self.b"),
         ("if self.a", "for a in self"),
         ("with a", "if a"),
+        ("with a", "for a in self"),
+        ("if get(path).a", "if get(mode).a"),
     ],
 )
 def test_conditions_that_are_others(old: str, new: str) -> None:

@@ -64,6 +64,14 @@ def test_nothing_is_read_when_nothing_of_ours_changed() -> None:
     assert files.bulk == []
 
 
+def test_a_single_line_is_not_searched_for() -> None:
+    """Many functions have it."""
+    trees = [{"a.py": f"def run(x):\n    return {value}\n".encode(), "b.py": b"b = %d\n" % value} for value in (1, 2)]
+    files = Counting(dict(zip((OLD.name, NEW.name), trees, strict=True)))
+    assert outcomes(files, Searched(), "return $X") == ["shifted"]
+    assert files.bulk == []
+
+
 @pytest.mark.parametrize(("new", "expected"), [(SWAPPED, "ambiguous"), (EDITED, "shifted")])
 def test_asked_once(tmp_path: Path, new: dict[str, bytes], expected: str) -> None:
     for first in (True, False):

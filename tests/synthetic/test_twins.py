@@ -303,6 +303,7 @@ def test_a_function_of_several_lines_in_one_statement_is_not_short():
 
     old = {"a.py": text("run", 1), "b.py": text("go", 2)}
     assert placed(old, {"a.py": text("run", 2), "b.py": text("go", 1)}, "y = x + 1") == "ambiguous"
+    assert placed(old, {"a.py": text("run", 3), "b.py": text("go", 2) + text("was", 1)}, "y = x + 1") == "ambiguous"
 
 
 def short(name: str, value: int, lines: int) -> str:
@@ -326,6 +327,8 @@ def test_short_twins_have_to_be_the_same():
     assert [placed(near[0], new, "return $X") for new in near[1:]] == ["ambiguous", "shifted", "shifted"]
     unlike = {"a.py": two("run", 3), "b.py": two("go", 4)}
     assert placed({"a.py": two("run", 1), "b.py": two("go", 2)}, unlike, "return y") == "shifted"
+    longer = {"a.py": two("run", 3) + two("go", 1) + "\n    log(y)\n"}  # four fifths of three lines are not the same
+    assert placed({"a.py": two("run", 1) + two("go", 2)}, longer, "return y") == "shifted"
 
 
 def test_what_asks_nobody_over_files():

@@ -250,6 +250,8 @@ def test_the_wrong_folder_is_told_with_the_right_one(case, tree, where):
         right = given / inside[where]
         right.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(right)
+        (given / "another" / "pkg").mkdir(parents=True)
+        (given / "another" / "pkg" / "b.py").write_bytes((right / "pkg" / "b.py").read_bytes())  # not all of it
     if where == "env/lib":  # too far away to guess
         assert "rebasekit apply --help" in refused(case, given, tree)
         return

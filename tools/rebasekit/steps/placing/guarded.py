@@ -26,8 +26,6 @@ def _kept(old: str, new: str, scope: Scope) -> bool:
     before, after = _condition(old), _condition(new)
     if before is None or after is None:
         return False
-    if ast.dump(before) == ast.dump(after):
-        return True
     if ast.dump(_turned(before)) == ast.dump(after):
         return False
     return set(_words(before)) <= set(_words(after)) | set(_through_locals(after, scope))
@@ -55,8 +53,6 @@ def _words(node: ast.AST) -> Iterator[str]:
         node = node.value
         while isinstance(node, ast.Attribute):
             node = node.value
-        if isinstance(node, ast.Name):
-            return
     elif isinstance(node, ast.Name):
         yield node.id
     elif isinstance(node, ast.Constant):
