@@ -92,6 +92,7 @@ def _in_process(facts: Facts, name: str) -> list[Row]:
 
 def commands(cache: Path, tree: Path, name: str) -> list[Row]:
     """`tools/reach` as a whole, the interpreter's start included, on facts that are there."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled by the first command, not by each
     where = ["--tag", tree.name, "-C", str(ROOT), "--cache", str(cache)]
     command = [sys.executable, str(ROOT / "tools/reach"), name, *where]
     _run(command, ok=(0, 1))  # reads and links what is missing
