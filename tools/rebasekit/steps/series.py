@@ -103,7 +103,7 @@ def place_series(
     """Place every hunk of the series on a tag. Never raises for a hunk: what went wrong is its placement."""
     placer = _Placer(series, tag, trees, pin_of, moves or Moves(), remembered)
     outcomes = placer.placed(progress)
-    beyond = farther(trees, placer.successions)
+    beyond = farther(trees, placer.successions, progress)
     if not placer.doubts(beyond):
         return outcomes
     return replace(placer, farther=beyond).placed(progress)

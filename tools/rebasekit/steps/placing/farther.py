@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from rebasekit.model.progress import SILENT, Progress
 from rebasekit.model.tag import Tag
 from rebasekit.steps.placing.question import Farther, Succession
 from rebasekit.steps.trees import Trees
@@ -52,11 +53,11 @@ class _Body:
         return not _counted(data, self.lines) <= _counted(before, self.lines)
 
 
-def farther(trees: Trees, successions: Mapping[str, Succession]) -> dict[str, Farther]:
+def farther(trees: Trees, successions: Mapping[str, Succession], progress: Progress = SILENT) -> dict[str, Farther]:
     """For each name the files in which another scope may have a better claim; names without any are left out."""
     heirs = {name: _Body.of(s.was, s.now, s.tag, s.pin) for name, s in successions.items()}
     forebears = {name: _Body.of(s.now, s.was, s.pin, s.tag) for name, s in successions.items()}
-    _search(trees, [*heirs.values(), *forebears.values()])
+    _search(trees, [*heirs.values(), *forebears.values()], progress)
     result = {}
     for name, one in successions.items():
         found = (_known(trees, body).get(body.key, ()) for body in (heirs[name], forebears[name]))
@@ -70,7 +71,7 @@ def _known(trees: Trees, body: _Body) -> dict[str, list[str]]:
     return trees.searched.of((trees.commit(body.tag), trees.commit(body.against)))
 
 
-def _search(trees: Trees, bodies: list[_Body]) -> None:
+def _search(trees: Trees, bodies: list[_Body], progress: Progress) -> None:
     """Find the files in which each body may stand, unless that is known."""
     new = {(b.tag, b.against, b.key): b for b in bodies if b.lines.total() > 1 and b.key not in _known(trees, b)}
     telling: dict[bytes, list[_Body]] = {}
@@ -79,11 +80,14 @@ def _search(trees: Trees, bodies: list[_Body]) -> None:
     found: dict[tuple[Tag, Tag], dict[str, list[str]]] = {}
     for tag, against, key in new:
         found.setdefault((tag, against), {})[key] = []
-    for places, data in trees.changed(found):
-        bodies = [body for body in _told(data, telling) if body.may_stand_in(data)]
-        for body, (tag, path) in product(bodies, places):
-            if tag == body.tag and body.came_to(data, trees.data(body.against, path) or b""):
-                found[tag, body.against][body.key].append(path)
+    if not found:
+        return
+    with progress.task("looking through what changed"):
+        for places, data in trees.changed(found):
+            bodies = [body for body in _told(data, telling) if body.may_stand_in(data)]
+            for body, (tag, path) in product(bodies, places):
+                if tag == body.tag and body.came_to(data, trees.data(body.against, path) or b""):
+                    found[tag, body.against][body.key].append(path)
     for (tag, against), answers in found.items():
         trees.searched.add((trees.commit(tag), trees.commit(against)), answers)
 
