@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from rebasekit.probes.proc import environment_of
 from rebasekit.probes.process import MARK
 from rebasekit.steps.smoke.client import Answer, Client, Refused
-from rebasekit.steps.smoke.compare import Expected, Wrong, compare, distance, same
+from rebasekit.steps.smoke.compare import TIE, Expected, Wrong, compare, distance, same
 from rebasekit.steps.smoke.prompts import NEW, prompts, seeded
 from rebasekit.steps.smoke.server import Server
 
@@ -93,14 +93,14 @@ class Asking:
         return f"{len(answer.prompt_scores) + NEW} log-probabilities are finite, {far} (bound {self.bound:g})"
 
     def prefix(self) -> str:
-        """A conversation that goes on, from the cache and cold."""
+        """A conversation that goes on, from the cache and cold; their prefill chunks end in different places."""
         self.client.flush()
         first = prompts(self.context)[5]
         turn = [*first, *self.client.generate(first, NEW).tokens, *prompts(self.context)[0][:_TURN]]
         hit = self.client.generate(turn, NEW)
         if hit.cached < len(first) // 2:
             raise Wrong(f"only {hit.cached} of {len(first)} known tokens came from the cache")
-        return self._against_cold(turn, hit)
+        return self._against_cold(turn, hit, max(self.tie, TIE))
 
     def aligned_prefix(self) -> str:
         """The same where a prefill chunk ends: there a cold run has seen from the cache what a hit sees from it."""
@@ -112,18 +112,18 @@ class Asking:
         hit = self.client.generate(turn, NEW)
         if not hit.cached or hit.cached % self.chunk:
             raise Wrong(f"{hit.cached} of {len(first)} known tokens came from the cache: not whole chunks")
-        return self._against_cold(turn, hit)
+        return self._against_cold(turn, hit, self.tie)
 
-    def _against_cold(self, turn: Sequence[int], hit: Answer) -> str:
+    def _against_cold(self, turn: Sequence[int], hit: Answer, tie: float) -> str:
         self.client.flush()
-        cold = self.client.generate(turn, NEW, scores=self.tie > 0)
+        cold = self.client.generate(turn, NEW, scores=tie > 0)
         if cold.cached:
             raise Wrong(f"{cold.cached} tokens came from a cache that was flushed")
         try:
-            ties = same(hit, cold, self.tie)
+            ties = same(hit, cold, tie)
         except Wrong as error:
             raise Wrong(f"a hit of {hit.cached} tokens and a cold run: {error}") from None
-        tied = f", up to where two were within {self.tie:g} logits" if ties else ""
+        tied = f", up to where two were within {tie:g} logits" if ties else ""
         return f"a hit of {hit.cached} of {len(turn)} tokens equals a cold run, {NEW} tokens{tied}"
 
     def concurrency(self) -> str:
