@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 from harness import Case, patch_toml
@@ -56,9 +57,12 @@ def test_a_python_that_the_deployment_does_not_run(project):
     assert project.run("build", "v1.1.0", "--wheel-only").exit == 0
 
 
-def test_install_verify_and_import(project):
-    """An environment of its own, found right, then spoiled and found wrong by the command."""
-    built = step.build(workspace(project), Tag.parse("v1.1.0"), project.root / "dist")
+def test_install_verify_and_import(project, monkeypatch):
+    """An environment of its own, found right, then spoiled and found wrong by the command; the wheel is
+    named from where one stands.
+    """
+    monkeypatch.chdir(project.root)
+    built = step.build(workspace(project), Tag.parse("v1.1.0"), Path("dist"))
     assert built.ok and [each.module for each in built.imports] == ["pkg.core", "pkg.new"]
     assert all(each.memory > 1_000_000 for each in built.imports)
     result = project.run("verify-install", "v1.1.0", "--json=-")

@@ -61,7 +61,7 @@ def fresh(folder: Path, below: Environment, wheel: Path, progress: Progress) -> 
     """A new environment over `below` with nothing of its own but the wheel."""
     with progress.task(f"installing {wheel.name}"):
         made = _make(folder, below)
-        _pip(made, ["--no-deps", str(wheel)], folder)
+        _pip(made, ["--no-deps", str(wheel.absolute())], folder)  # pip runs in the folder
     return made
 
 
