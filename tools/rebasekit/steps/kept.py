@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,33 +17,19 @@ from rebasekit.model.verdict import Verdict
 from rebasekit.patches.moves import load_moves
 from rebasekit.patches.resolutions import load_resolutions
 from rebasekit.steps.checking import Checked
+from rebasekit.steps.keeping import keep
 from rebasekit.steps.workspace import Workspace, check_pattern, pin_tag
-
-_KEPT = 64  # answers; each is a few kilobytes
 
 
 def kept(space: Workspace, verdict: Verdict, series: Series, ask: Callable[[], Checked]) -> Checked:
     """The kept answer for exactly this question, else a new one. A damaged answer is asked for again."""
-    folder = space.cache / "checks"
-    path = folder / f"{_key(space, verdict, series)}.json"
+    path = space.cache / "checks" / f"{_key(space, verdict, series)}.json"
     with suppress(OSError, ValueError, TypeError, KeyError):
         data = json.loads(path.read_text(encoding="utf-8"))
         return Checked(tuple(Finding(**each) for each in data["findings"]), tuple(data["notes"]))
     answer = ask()
-    data = {"findings": [asdict(each) for each in answer.findings], "notes": list(answer.notes)}
-    with suppress(OSError):  # a cache that cannot be written costs time and nothing else
-        folder.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps(data), encoding="utf-8")
-        fresh.replace(path)
-        _forget(folder)
+    keep(path, {"findings": [asdict(each) for each in answer.findings], "notes": list(answer.notes)})
     return answer
-
-
-def _forget(folder: Path) -> None:
-    """Drop the oldest answers, and what a killed process left."""
-    for old in sorted(folder.iterdir(), key=lambda entry: entry.stat().st_mtime, reverse=True)[_KEPT:]:
-        old.unlink(missing_ok=True)
 
 
 def _key(space: Workspace, verdict: Verdict, series: Series) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_KEPT = 64  # pairs of releases; each is a few kilobytes
+from rebasekit.steps.keeping import keep
+
 _FORM = 1  # another number when the same question has another answer
 
 Answers = dict[str, list[str]]
@@ -29,17 +29,10 @@ class Searched:
         return self._known[pair]
 
     def add(self, pair: tuple[str, str], found: Mapping[str, list[str]]) -> None:
-        """Know more, also in later runs; a folder that cannot be written costs time and nothing else."""
+        """Know more, also in later runs."""
         known = self._known[pair] = {**self._read(pair), **self.of(pair), **found}
-        if self.folder is None:
-            return
-        with suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            path = self._path(self.folder, pair)
-            fresh = path.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps(known), encoding="utf-8")
-            fresh.replace(path)
-            _forget(self.folder)
+        if self.folder is not None:
+            keep(self._path(self.folder, pair), known)
 
     def _read(self, pair: tuple[str, str]) -> Answers:
         if self.folder is None:
@@ -53,9 +46,3 @@ class Searched:
     @staticmethod
     def _path(folder: Path, pair: tuple[str, str]) -> Path:
         return folder / f"{pair[0][:20]}-{pair[1][:20]}-{_FORM}.json"
-
-
-def _forget(folder: Path) -> None:
-    """Drop the oldest pairs, and what a killed process left."""
-    for old in sorted(folder.iterdir(), key=lambda entry: entry.stat().st_mtime, reverse=True)[_KEPT:]:
-        old.unlink(missing_ok=True)
