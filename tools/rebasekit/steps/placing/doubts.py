@@ -19,19 +19,16 @@ def doubts(
     record = question.form.pin.depth if question.form.pin else None
     if record is None and trial_old is not None:
         record = trial_old.depth
+    message = ""
     if trial.depth is not None and record is not None and trial.depth != record:
-        line = trial.matches[0].node.lineno
         message = f"the anchor stands {trial.depth} blocks deep in its scope, at the pin it stood {record} deep"
-        found.append(
-            Finding("misplaced", new.file, line, message, f"rebasekit resolve {hunk.name}", hunk.patch, hunk.id)
-        )
     elif trial.matches and trial_old is not None and trial_old.matches:
         guards = other_guard(trial_old.matches[0].candidate, trial.matches[0].candidate, new.scope)
         if guards:
             message = f"the anchor stands under `{guards[1]}`, at the pin it stood under `{guards[0]}`"
-            line = trial.matches[0].node.lineno
-            step = f"rebasekit resolve {hunk.name}"
-            found.append(Finding("misplaced", new.file, line, message, step, hunk.patch, hunk.id))
+    if message:
+        line, step = trial.matches[0].node.lineno, f"rebasekit resolve {hunk.name}"
+        found.append(Finding("misplaced", new.file, line, message, step, hunk.patch, hunk.id))
     if seen is not None:
         for whole in seen.whole:
             where = " under " + ", ".join(f"`{g}`" for g in whole.guards) if whole.guards else ""
