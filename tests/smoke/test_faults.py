@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rebasekit.model.progress import SILENT
+from rebasekit.probes import proc
 from rebasekit.probes.proc import carrying
 from rebasekit.probes.process import MARK
 from rebasekit.steps.smoke import effects
@@ -35,6 +36,20 @@ def test_a_good_server_passes(served):
     ]  # fmt: skip
     assert "SERVED_CORE=python in 3 processes; log: Tree Core: python" in found["pins"][1]
     assert all(line.memory > 1_000_000 for line in served.lines if line.step == "greedy")
+
+
+def test_a_server_that_is_ready_is_measured_at_once(served, monkeypatch):
+    """Not only when it has barely begun, and has nothing yet: nobody looks again within an hour here."""
+    seen: set[int] = set()
+
+    def memory_of(pid):
+        return real(pid) if pid in seen else seen.add(pid) or 0
+
+    real = proc.memory_of
+    monkeypatch.setattr("rebasekit.probes.proc.memory_of", memory_of)
+    monkeypatch.setattr("rebasekit.probes.process._SAMPLE", 3600.0)
+    assert failed(served.smoke(steps=("greedy",))) == []
+    assert all(line.memory > 5_000_000 for line in served.lines if line.step == "greedy")
 
 
 def test_a_name_error_that_only_a_long_prefill_meets(served):

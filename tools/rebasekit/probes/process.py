@@ -88,11 +88,15 @@ class Group:
     def poll(self) -> int | None:
         """The exit code, None while it runs; looks at memory and time as well, but not more often than is worth it."""
         if time.monotonic() - self._measured >= _SAMPLE:
-            ours = self.pids()
-            self.memory = max(self.memory, sum(proc.memory_of(pid) for pid in ours))
-            self._cpu |= {pid: max(proc.cpu_of(pid), self._cpu.get(pid, 0.0)) for pid in ours}
-            self._measured = time.monotonic()
+            self.measure()
         return self.process.poll()
+
+    def measure(self) -> None:
+        """Look at memory and time now."""
+        ours = self.pids()
+        self.memory = max(self.memory, sum(proc.memory_of(pid) for pid in ours))
+        self._cpu |= {pid: max(proc.cpu_of(pid), self._cpu.get(pid, 0.0)) for pid in ours}
+        self._measured = time.monotonic()
 
     def wait(self, limit: float, every: float = 0.2) -> int | None:
         """Wait at most until `limit` seconds after the start; None when the time is over."""

@@ -69,6 +69,7 @@ class Server:
                 if self.taken():
                     raise Died(f"port {self.port} was taken by another process{self.tail()}")
                 if self.client.ready():
+                    self.group.measure()  # what is seen before may be of a process that has barely begun
                     self.look()
                     return self.group.seconds
                 task.advance(self.group.seconds - last)
